@@ -10,6 +10,8 @@ CASES_SOAK := 10000
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 # `make test` draws the same cases each time, so that it repeats; `make soak` draws new ones.
 SEED_TEST := 1
+# No comment has an example that is a test, and looking for them takes a minute.
+RUST_TESTS := --workspace --lib --bins --tests
 # Where tests in Rust leave what they measure of the papers' claims.
 CLAIMS := $(abspath target/claims)
 # Programs besides the Python packages; tests that use them are skipped without them.
@@ -28,8 +30,8 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup setup-dev demo dev test lint test-rust test-python soak fuzz fmt bench side-by-side papers clean \
-	validate wheel sdist site site-serve \
+.PHONY: help setup setup-dev demo dev test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
+	papers clean validate wheel sdist site site-serve \
 	frames docs pictures losses balancing claims test-claims tested speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
 
@@ -59,10 +61,17 @@ $(BIN)/.packages-dev: requirements-dev.lock $(BIN)/.packages
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	@touch $@
 
-$(BIN)/.native: $(BIN)/.packages pyproject.toml $(RUST_SOURCES)
+$(BIN)/.cargo: rust-toolchain.toml $(BIN)/.python
 	@command -v cargo >/dev/null || { echo "cargo not found: install stable Rust from https://rustup.rs"; exit 1; }
 	@cargo --version >/dev/null 2>&1 || rustup toolchain install $(TOOLCHAIN) --profile minimal
 	@command -v cc >/dev/null || { echo "cc not found: install a C compiler (sudo apt-get install -y gcc)"; exit 1; }
+	@touch $@
+
+$(BIN)/.toolchain: $(BIN)/.cargo
+	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+	@touch $@
+
+$(BIN)/.native: $(BIN)/.packages $(BIN)/.cargo pyproject.toml $(RUST_SOURCES)
 	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
@@ -73,7 +82,7 @@ $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
 	@touch $@
 
 # The next target that needs `setup` builds in release mode again.
-dev: $(BIN)/.packages ## the native module for development, after a change in Rust: built in seconds, a little slower
+dev: $(BIN)/.packages $(BIN)/.cargo ## the native module for development, after a change in Rust: built in seconds, a little slower
 	@rm -f $(BIN)/.native
 	PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --profile quick
 
@@ -119,10 +128,17 @@ balancing: setup ## the picture and the tables of docs/load-balancing.md
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare papers/dart/fig14-headline.toml
 
-test: setup-dev lint test-rust test-python test-claims ## the whole test suite
+# Two things are compiled at a time: the release build ends in minutes on one core.
+test: $(BIN)/.toolchain ## the whole test suite
+	$(MAKE) -j 2 setup-dev compiled
+	$(MAKE) lint test-rust test-python test-claims
 
-lint: setup-dev
-	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || rustup component add clippy rustfmt
+# What `lint` and `test-rust` need.
+compiled: $(BIN)/.toolchain
+	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	cargo test --locked --quiet $(RUST_TESTS) --no-run
+
+lint: setup-dev $(BIN)/.toolchain
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff format --check python tests tools bench
@@ -133,7 +149,7 @@ lint: setup-dev
 test-rust: setup
 	rm -rf $(CLAIMS)
 	FANIN_CLAIMS=$(CLAIMS) FANIN_CASES=$(CASES_TEST) PROPTEST_RNG_SEED=$(SEED_TEST) \
-		cargo test --locked --workspace --quiet
+		cargo test --locked --quiet $(RUST_TESTS)
 	PYTHONPATH=tools $(BIN)/python -m pages.tested $(CLAIMS) --check
 
 tested: setup ## record what the last `make test-rust` measured of the papers' claims
@@ -148,7 +164,7 @@ test-claims: setup
 soak: setup-dev ## the property tests with many more random cases
 	seed=$(or $(SEED),$$(date +%s)); echo "the random cases of seed $$seed: make soak SEED=$$seed repeats them"; \
 	export FANIN_CASES=$(CASES_SOAK) PROPTEST_RNG_SEED=$$seed; \
-	cargo test --locked --workspace --quiet && $(PYTEST) --hypothesis-seed=$$seed
+	cargo test --locked --quiet $(RUST_TESTS) && $(PYTEST) --hypothesis-seed=$$seed
 
 # Debug assertions and overflow checks are on, as in the tests.
 fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60

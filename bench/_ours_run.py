@@ -65,7 +65,7 @@ def completions_us(result: RunResult) -> list[float]:
     """Microseconds from the start of each finished message to its last ACK."""
     import polars as pl
 
-    acked = pl.DataFrame(result.flows())["acked_ps"].drop_nulls()
+    acked = pl.DataFrame(result.table("flows"))["acked_ps"].drop_nulls()
     return [ps / 1e6 for ps in acked]
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +16,8 @@ from fanin import own_schemes
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+    from fanin.papers.experiment import Study
 
 ROOT = Path(__file__).parents[1]
 CHROMIUM = [
@@ -34,11 +37,40 @@ class Command(Protocol):
     def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]: ...
 
 
+class Studied(Protocol):
+    """The results of a paper's experiment, of its short version unless told."""
+
+    def __call__(self, name: str, *, quick: bool = True) -> "Study": ...
+
+
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, "-m", "fanin", *map(str, arguments)]
         return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+
+    return run
+
+
+@pytest.fixture
+def command_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """The same in the process of the test, which saves its start; not for what changes or ends a process."""
+    from fanin import cli
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        line = ["fanin", *map(str, arguments)]
+        capfd.readouterr()
+        with monkeypatch.context() as within:
+            within.chdir(tmp_path)
+            within.setattr(sys, "argv", line)
+            # The threads of pytest are none of the command's, which ends the process if there are some.
+            within.setattr(threading, "active_count", lambda: 1)
+            try:
+                cli.main()
+                code = 0
+            except SystemExit as left:
+                code = int(left.code or 0)
+        return subprocess.CompletedProcess(line, code, *capfd.readouterr())
 
     return run
 
@@ -73,6 +105,24 @@ def result(tiny: Path) -> fanin.Result:
 def compared(tiny: Path) -> fanin.Comparison:
     """The tiny spec under two schemes."""
     return fanin.compare(tiny, ["dcqcn", "none"], progress=False)
+
+
+@pytest.fixture(scope="session")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Studied:
+    """Tests in all processes share the runs: what one has run no other runs again."""
+    from fanin import papers
+    from fanin.papers.experiment import run_experiment
+
+    base = tmp_path_factory.getbasetemp()
+    keep = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "studies"
+
+    def run(name: str, *, quick: bool = True) -> "Study":
+        one = papers.EXPERIMENTS[name]
+        study = run_experiment(one, papers.SPECS, quick=quick, workers=2, progress=False, keep=keep)
+        assert study.complete
+        return study
+
+    return run
 
 
 @pytest.fixture(scope="module")

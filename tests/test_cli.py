@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -263,3 +264,21 @@ def test_the_shell_completes(tmp_path: Path, line: str, offers: set[str]) -> Non
         timeout=60,
     )
     assert offers <= set(done.stdout.split()), done.stderr
+
+
+def test_a_fault_of_ours_is_one_line_and_a_file(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import fanin._core as core\ndef broken(): raise KeyError('nobody knows')\ncore.schemes = broken\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    done = command("schemes")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    found = re.fullmatch(
+        r"error: a fault in Fanin: KeyError: 'nobody knows'. Please report it with (\S+), which.*", line
+    )
+    assert found is not None, line
+    assert "Traceback" in Path(found[1]).read_text()

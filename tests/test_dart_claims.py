@@ -1,26 +1,21 @@
 """Dart's experiments at scale, in short versions: properties that hold for any numbers."""
 
-from pathlib import Path
-
 import pytest
 
-from fanin import papers
+from conftest import Studied
 from fanin.papers import dart_mix
-from fanin.papers.experiment import Study, run_experiment
+from fanin.papers.experiment import Study
 
 
 @pytest.fixture(scope="module")
-def typical(root: Path) -> Study:
+def typical(studied: Studied) -> Study:
     """The typical mix for 2 ms."""
-    study = run_experiment(papers.EXPERIMENTS["dart-fig11a"], root / "papers", quick=True, workers=2, progress=False)
-    assert study.complete
-    return study
+    return studied("dart-fig11a")
 
 
-def test_the_calibration_is_shown_and_not_scored(root: Path) -> None:
+def test_the_calibration_is_shown_and_not_scored(studied: Studied) -> None:
     """DCQCN's row of Table I: fewer marks when senders are apart, a picture, and no verdict."""
-    experiment = papers.EXPERIMENTS["dart-table1-calibration"]
-    study = run_experiment(experiment, root / "papers", quick=True, workers=2, progress=False)
+    study = studied("dart-table1-calibration")
     assert {row.verdict for row in study.rows()} == {"calibrated"}
     for percent in dart_mix.LOADS:
         together, apart = (
@@ -28,7 +23,7 @@ def test_the_calibration_is_shown_and_not_scored(root: Path) -> None:
             for us in (0, dart_mix.CALIBRATED_US)
         )
         assert 100 > together > apart > 0
-    assert len(experiment.draw(study.measures).axes) == 9
+    assert len(study.picture().axes) == 9
 
 
 def test_only_dart_makes_detours(typical: Study) -> None:
@@ -71,12 +66,9 @@ def test_every_claim_has_a_row_for_each_dart(typical: Study) -> None:
     assert len(typical.experiment.draw(typical.measures).axes) == 6
 
 
-def test_what_the_headline_depends_on_is_a_row_each(root: Path) -> None:
+def test_what_the_headline_depends_on_is_a_row_each(studied: Studied) -> None:
     """One thing changed at a time."""
-    study = run_experiment(
-        papers.EXPERIMENTS["dart-fig11a-causes"], root / "papers", quick=True, workers=2, progress=False
-    )
-    assert study.complete
+    study = studied("dart-fig11a-causes")
     ratios = [row for row in study.rows() if row.claim.startswith("dart-fig11a-rdma79")]
     assert len(ratios) == 2
     assert all(row.verdict in ("holds", "close", "differs") for row in study.rows())

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from pathlib import Path
 
 import pytest
 
-from fanin import papers
+from conftest import Studied
 from fanin.papers import dart_fig11_rows, dart_sensitivity
 from fanin.papers.dart_mixes import (
     CARRIED,
@@ -22,7 +21,7 @@ from fanin.papers.dart_mixes import (
     View,
     offered_gbps,
 )
-from fanin.papers.experiment import Key, Measured, Row, run_experiment
+from fanin.papers.experiment import Key, Measured, Row
 
 LOADS = (20, 40, 60, 80)
 
@@ -190,10 +189,9 @@ def test_a_table_that_is_often_full_is_too_small() -> None:
 
 
 @pytest.mark.parametrize("name", ["dart-fig11", "dart-fig11-readings", "dart-sensitivity"])
-def test_short_versions_run_and_are_drawn(root: Path, name: str) -> None:
+def test_short_versions_run_and_are_drawn(studied: Studied, name: str) -> None:
     """Every message of the window arrives, and only Dart's tables have entries."""
-    study = run_experiment(papers.EXPERIMENTS[name], root / "papers", quick=True, workers=2, progress=False)
-    assert study.complete
+    study = studied(name)
     for (_, scheme, *_), measured in study.measures.items():
         assert measured["unfinished"] == [0.0]
         assert measured["messages"][0] > 100

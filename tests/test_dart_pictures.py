@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from fanin import papers
+from conftest import Studied
 from fanin.papers import dart_fig3, dart_fig6, dart_links
-from fanin.papers.experiment import Study, run_experiment
+from fanin.papers.experiment import Study
 
 
 @pytest.fixture(scope="module")
-def incast(root: Path) -> Study:
-    return run_experiment(papers.EXPERIMENTS["dart-fig3"], root / "papers", quick=True, progress=False)
+def incast(studied: Studied) -> Study:
+    return studied("dart-fig3")
 
 
 @pytest.fixture(scope="module")
-def around(root: Path) -> Study:
-    return run_experiment(papers.EXPERIMENTS["dart-fig6"], root / "papers", quick=True, progress=False)
+def around(studied: Studied) -> Study:
+    return studied("dart-fig6")
 
 
 def verdicts(study: Study, claim: str) -> list[str]:

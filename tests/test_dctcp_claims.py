@@ -5,21 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from conftest import Studied
 from fanin import papers
-from fanin.papers.experiment import Row, Study, run_experiment
-
-
-def studied(root: Path, name: str, *, quick: bool = False) -> Study:
-    """Runs one experiment."""
-    study = run_experiment(papers.EXPERIMENTS[name], root / "papers", quick=quick, workers=2, progress=False)
-    assert study.complete
-    return study
+from fanin.papers.experiment import Row, Study
 
 
 @pytest.fixture(scope="module")
-def sawtooth(root: Path) -> Study:
+def sawtooth(studied: Studied) -> Study:
     """Long flows through one port on four paths."""
-    return studied(root, "dctcp-eq")
+    return studied("dctcp-eq", quick=False)
 
 
 def claim(rows: Iterable[Row], name: str) -> list[Row]:
@@ -55,8 +49,8 @@ def test_dctcp_eq5_period(sawtooth: Study) -> None:
         assert row.verdict == "holds", row
 
 
-def test_dctcp_eq6_kbound(root: Path) -> None:
-    study = studied(root, "dctcp-eq6")
+def test_dctcp_eq6_kbound(studied: Studied) -> None:
+    study = studied("dctcp-eq6", quick=False)
     used = {(int(k), int(n)): run["utilisation"][0] for (k, n, _), run in study.measures.items()}
     # Above C x RTT / 7 = 59.5 packets no queue runs empty, as long as windows are many packets.
     assert min(used[80, n] for n in (1, 2, 5, 10, 20, 40)) >= 0.995
@@ -64,8 +58,8 @@ def test_dctcp_eq6_kbound(root: Path) -> None:
     assert claim(study.rows(), "dctcp-eq6-kbound")[1].verdict == "holds"
 
 
-def test_dctcp_fig18_multihop(root: Path) -> None:
-    study = studied(root, "dctcp-fig18", quick=True)
+def test_dctcp_fig18_multihop(studied: Studied) -> None:
+    study = studied("dctcp-fig18")
     assert sum(study.measures[("dctcp", 0, 1)]["timeouts"]) == 0
     # Rates have not converged in the short version, so only these properties hold: both bottlenecks are full, to 1,460
     # B of
@@ -76,14 +70,14 @@ def test_dctcp_fig18_multihop(root: Path) -> None:
     assert s1 < s3
 
 
-def test_dctcp_fig20_dynamic(root: Path) -> None:
-    rows = studied(root, "dctcp-fig20", quick=True).rows()
+def test_dctcp_fig20_dynamic(studied: Studied) -> None:
+    rows = studied("dctcp-fig20").rows()
     assert rows[0].verdict == "holds", rows
 
 
 @pytest.mark.parametrize("name", list(papers.EXPERIMENTS))
-def test_each_experiment_draws_and_writes(name: str, root: Path, tmp_path: Path) -> None:
-    study = studied(root, name, quick=True)
+def test_each_experiment_draws_and_writes(name: str, studied: Studied, tmp_path: Path) -> None:
+    study = studied(name)
     picture, table = study.save(tmp_path)
     assert picture.stat().st_size > 10_000
     assert table.read_text(encoding="utf-8").startswith("{")

@@ -1,8 +1,6 @@
 """Errors quote the option as it was typed, with a remedy; never the message of a library."""
 
 import json
-import os
-import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +11,12 @@ from conftest import Command
 
 RAW = ("Traceback", "[Errno", "(os error", "Error(", "Input should be", "Expecting", "list indices", "argument ")
 """Messages of Python, Rust and their libraries."""
+
+
+@pytest.fixture
+def command(command_here: Command) -> Command:
+    """Each of these errors is one of a process that goes on."""
+    return command_here
 
 
 def told(command: Command, *arguments: str | Path, code: int = 2) -> str:
@@ -147,24 +151,6 @@ def test_a_sweep_is_told_from_a_run(command: Command, tiny: Path) -> None:
     assert "it is a sweep, which fanin show prints" in told(command, "why", "grid", code=1)
     # A sweep keeps its numbers, and its runs only if asked to.
     assert "--keep-runs" in told(command, "plot", "queues", "grid", code=1)
-
-
-def test_a_fault_of_ours_is_one_line_and_a_file(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "sitecustomize.py").write_text(
-        "import fanin._core as core\ndef broken(): raise KeyError('nobody knows')\ncore.schemes = broken\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    done = command("schemes")
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    found = re.fullmatch(
-        r"error: a fault in Fanin: KeyError: 'nobody knows'. Please report it with (\S+), which.*", line
-    )
-    assert found is not None, line
-    assert "Traceback" in Path(found[1]).read_text()
 
 
 def test_names_of_distributions_are_found_in_any_case(command: Command, here: Path) -> None:

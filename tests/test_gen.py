@@ -7,9 +7,9 @@ import pytest
 from conftest import Command
 
 
-def made(command: Command, *arguments: str | Path) -> str:
+def made(command_here: Command, *arguments: str | Path) -> str:
     """The standard output of a command that succeeds."""
-    done = command("gen", *arguments)
+    done = command_here("gen", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -31,24 +31,24 @@ def flows(text: str) -> list[tuple[int, int, int, int, int, float]]:
         (["hpcc-320"], "376 56 480", "359 375 400Gbps 1000ns 0.000000"),
     ],
 )
-def test_topologies(command: Command, tmp_path: Path, arguments: list[str], first: str, last: str) -> None:
-    text = made(command, "topology", *arguments, "-o", "-")
+def test_topologies(command_here: Command, tmp_path: Path, arguments: list[str], first: str, last: str) -> None:
+    text = made(command_here, "topology", *arguments, "-o", "-")
     lines = text.splitlines()
     nodes, switches, links = map(int, lines[0].split())
     assert (lines[0], lines[-1]) == (first, last)
     assert len(lines) == 2 + links
     assert lines[1].split() == [str(node) for node in range(nodes - switches, nodes)]
-    assert made(command, "topology", *arguments, "-o", "topo.txt") == ""
+    assert made(command_here, "topology", *arguments, "-o", "topo.txt") == ""
     assert (tmp_path / "topo.txt").read_text() == text
     assert [path.name for path in tmp_path.iterdir()] == ["topo.txt"]
 
 
-def test_background_traffic_has_its_load_and_repeats(command: Command) -> None:
+def test_background_traffic_has_its_load_and_repeats(command_here: Command) -> None:
     wishes = ["flows", "--cdf", "fbhadoop", "--hosts", "16", "--load", "0.5", "--bandwidth", "10Gbps", "-o", "-"]
-    text = made(command, *wishes, "--time", "20ms")
+    text = made(command_here, *wishes, "--time", "20ms")
     rows = flows(text)
-    assert text == made(command, *wishes, "--time", "20ms", "--seed", "1")
-    assert text != made(command, *wishes, "--time", "20ms", "--seed", "2")
+    assert text == made(command_here, *wishes, "--time", "20ms", "--seed", "1")
+    assert text != made(command_here, *wishes, "--time", "20ms", "--seed", "2")
     assert all(src != dst and 0 <= src < 16 and 0 <= dst < 16 and size >= 1 for src, dst, _, _, size, _ in rows)
     assert {row[2:4] for row in rows} == {(3, 100)}
     starts = [row[5] for row in rows]
@@ -59,24 +59,24 @@ def test_background_traffic_has_its_load_and_repeats(command: Command) -> None:
     assert sum(row[4] for row in rows) == pytest.approx(200e6, rel=0.25)
 
 
-def test_sizes_come_from_a_file_too(command: Command, tmp_path: Path) -> None:
+def test_sizes_come_from_a_file_too(command_here: Command, tmp_path: Path) -> None:
     (tmp_path / "sizes.txt").write_text("1000 0\n2000 50 # half\n3000 100\n")
     wishes = ["--hosts", "4", "--load", "0.3", "--bandwidth", "100Gbps", "--time", "100us", "-o", "-"]
-    rows = flows(made(command, "flows", "--cdf", "sizes.txt", *wishes))
+    rows = flows(made(command_here, "flows", "--cdf", "sizes.txt", *wishes))
     assert rows
     assert all(1000 <= row[4] < 3000 for row in rows)
 
 
-def test_hosts_are_those_of_the_topology(command: Command, tmp_path: Path) -> None:
+def test_hosts_are_those_of_the_topology(command_here: Command, tmp_path: Path) -> None:
     # Switch 0, so that no host has its number in a row of hosts as its id; the rate is theirs.
     links = "".join(f"{host} 0 40Gbps 1us 0\n" for host in range(1, 6))
     (tmp_path / "topo.txt").write_text("6 1 5\n0\n" + links)
     of = ["--topology", "topo.txt", "-o", "-"]
-    rows = flows(made(command, "flows", "--cdf", "websearch", "--load", "0.8", "--time", "10ms", *of))
+    rows = flows(made(command_here, "flows", "--cdf", "websearch", "--load", "0.8", "--time", "10ms", *of))
     assert {row[0] for row in rows} == {1, 2, 3, 4, 5} == {row[1] for row in rows}
-    rows = flows(made(command, "permutation", *of))
+    rows = flows(made(command_here, "permutation", *of))
     assert sorted(row[0] for row in rows) == sorted(row[1] for row in rows) == [1, 2, 3, 4, 5]
-    rows = flows(made(command, "incast", "--receiver", "3", "--senders", "4", "--size", "8 KB", *of))
+    rows = flows(made(command_here, "incast", "--receiver", "3", "--senders", "4", "--size", "8 KB", *of))
     assert sorted(row[0] for row in rows) == [1, 2, 4, 5]
     assert {row[1:] for row in rows} == {(3, 3, 200, 8000, 2.0)}
 
@@ -94,10 +94,10 @@ LAWS = {
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_configurations_are_those_of_its_script(command: Command, law: str) -> None:
-    assert made(command, "topology", "star", "-o", "topo.txt") == ""
-    assert made(command, "incast", "--topology", "topo.txt", "--senders", "2", "-o", "flow.txt") == ""
-    text = made(command, "config", "--cc", law, "--topology", "topo.txt", "--flows", "flow.txt", "-o", "-")
+def test_configurations_are_those_of_its_script(command_here: Command, law: str) -> None:
+    assert made(command_here, "topology", "star", "-o", "topo.txt") == ""
+    assert made(command_here, "incast", "--topology", "topo.txt", "--senders", "2", "-o", "flow.txt") == ""
+    text = made(command_here, "config", "--cc", law, "--topology", "topo.txt", "--flows", "flow.txt", "-o", "-")
     keys = dict(line.split(" ", 1) for line in text.splitlines())
     assert {key: keys[key] for key in LAWS[law]} == LAWS[law]
     assert (keys["TOPOLOGY_FILE"], keys["FLOW_FILE"], keys["BUFFER_SIZE"]) == ("topo.txt", "flow.txt", "32")
@@ -133,12 +133,12 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "told"), WRONG)
-def test_what_cannot_be_is_told(command: Command, tmp_path: Path, arguments: list[str], told: str) -> None:
+def test_what_cannot_be_is_told(command_here: Command, tmp_path: Path, arguments: list[str], told: str) -> None:
     (tmp_path / "bad.txt").write_text("0 0\nmany 100\n")
     for name in ("topo.txt", "a b.txt"):
         (tmp_path / name).write_text("3 1 2\n2\n0 2 10Gbps 1us 0\n1 2 10Gbps 1us 0\n")
     (tmp_path / "flow.txt").write_text("1\n0 1 3 100 5 2\n")
-    done = command("gen", *arguments, "-o", "out.txt")
+    done = command_here("gen", *arguments, "-o", "out.txt")
     assert done.returncode == 2, done.stdout
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
@@ -146,14 +146,14 @@ def test_what_cannot_be_is_told(command: Command, tmp_path: Path, arguments: lis
     assert not (tmp_path / "out.txt").exists()
 
 
-def test_a_file_is_not_replaced_unasked(command: Command, tmp_path: Path) -> None:
+def test_a_file_is_not_replaced_unasked(command_here: Command, tmp_path: Path) -> None:
     out = tmp_path / "topo.txt"
     out.write_text("mine")
-    done = command("gen", "topology", "star", "-o", out)
+    done = command_here("gen", "topology", "star", "-o", out)
     assert done.returncode == 2
     assert f"{out}: exists; choose another file or allow replacing it with --force" in done.stderr
     assert out.read_text() == "mine"
-    made(command, "topology", "star", "-o", out, "--force")
+    made(command_here, "topology", "star", "-o", out, "--force")
     assert out.read_text().startswith("18 1 17\n")
-    assert command("gen", "topology", "star", "-o", tmp_path, "--force").returncode == 2
-    assert command("gen", "topology", "star", "-o", tmp_path / "no" / "topo.txt").returncode == 2
+    assert command_here("gen", "topology", "star", "-o", tmp_path, "--force").returncode == 2
+    assert command_here("gen", "topology", "star", "-o", tmp_path / "no" / "topo.txt").returncode == 2

@@ -78,6 +78,7 @@ NOT_RUN = {
     "fanin paper all": "takes hours",
     "fanin new-scheme my-scheme --language c --out schemes/my-scheme": "test_new_scheme.py builds and tests it",
     "fanin check-scheme my_scheme.py:MyScheme --cases 100000 --seed 7": "takes a minute",
+    "fanin check-scheme my_policy.py:MyBalancer": "test_check_scheme.py checks some",
     "fanin wire parity my.toml --clock slowed:2000": "needs an idle machine",
     "fanin wire doctor": "takes half a minute; test_wire_real_time.py looks at what it says",
     "fanin wire switch my.toml": "waits for its hosts",

@@ -76,8 +76,8 @@ def test_its_known_results_come_out_to_the_nanosecond(star: Path, senders: int, 
     assert " ".join(f"{src}:{ns}" for src, ns in flows.select("src", "fct_ns").iter_rows()) == finished
 
 
-def test_a_configuration_runs_from_end_to_end_and_repeats(command: Command, star: Path) -> None:
-    done = command("run", "--hpcc", "c.txt")
+def test_a_configuration_runs_from_end_to_end_and_repeats(command_here: Command, star: Path) -> None:
+    done = command_here("run", "--hpcc", "c.txt")
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
     assert done.stdout.endswith("results: runs/c\n")
@@ -91,19 +91,19 @@ def test_a_configuration_runs_from_end_to_end_and_repeats(command: Command, star
     assert (folder / "pfc.txt").read_text() == ""
     assert (folder / "qlen.txt").exists()
     assert not (folder / "trace.tr").exists()
-    assert command("show", folder).stdout == done.stdout.removesuffix("results: runs/c\n")
-    assert command("run", "--hpcc", "c.txt", "--out", "again").returncode == 0
+    assert command_here("show", folder).stdout == done.stdout.removesuffix("results: runs/c\n")
+    assert command_here("run", "--hpcc", "c.txt", "--out", "again").returncode == 0
     for name in ("fct.txt", "pfc.txt", "qlen.txt"):
         assert (star / "again" / name).read_bytes() == (folder / name).read_bytes()
     hashes = [fanin.load(path).manifest["event_hash"] for path in (folder, star / "again")]
     assert hashes[0] == hashes[1]
-    done = command("run", "--hpcc", "c.txt", "--out", "again")
+    done = command_here("run", "--hpcc", "c.txt", "--out", "again")
     assert done.returncode == 2
     assert "again: exists" in done.stderr
 
 
-def test_schemes_are_compared_on_a_configuration(command: Command, star: Path) -> None:
-    done = command("compare", "--hpcc", "c.txt", "--schemes", "as-is,hpcc,dcqcn", "--seeds", "2", "--json")
+def test_schemes_are_compared_on_a_configuration(command_here: Command, star: Path) -> None:
+    done = command_here("compare", "--hpcc", "c.txt", "--schemes", "as-is,hpcc,dcqcn", "--seeds", "2", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["folder"] == "runs/c"
@@ -118,10 +118,10 @@ def test_schemes_are_compared_on_a_configuration(command: Command, star: Path) -
     assert (star / "runs" / "c" / "compare.png").exists()
     seeds = [fanin.load(star / "runs" / "c" / f"c-dcqcn-seed-{seed}").manifest["seed"] for seed in (1, 2)]
     assert seeds == [1, 2]
-    alone = command("compare", "--hpcc", "c.txt")
+    alone = command_here("compare", "--hpcc", "c.txt")
     assert alone.returncode == 2
     assert "add --schemes hpcc,dcqcn or all" in alone.stderr
-    wrong = command("compare", "--hpcc", "c.txt", "--schemes", "hpc")
+    wrong = command_here("compare", "--hpcc", "c.txt", "--schemes", "hpc")
     assert 'no scheme "hpc"' in wrong.stderr
 
 
@@ -157,23 +157,23 @@ def test_a_flow_of_a_configuration_is_asked_why(star: Path) -> None:
     assert run.with_ideal("hpcc") is run
 
 
-def test_paths_start_where_it_is_called(command: Command, star: Path) -> None:
+def test_paths_start_where_it_is_called(command_here: Command, star: Path) -> None:
     (star / "mix").mkdir()
     (star / "c.txt").rename(star / "mix" / "c.txt")
-    done = command("run", "--hpcc", "mix/c.txt")
+    done = command_here("run", "--hpcc", "mix/c.txt")
     assert done.returncode == 0, done.stderr
     (star / "topo.txt").rename(star / "mix" / "topo.txt")
-    done = command("run", "--hpcc", "mix/c.txt", "--out", "new")
+    done = command_here("run", "--hpcc", "mix/c.txt", "--out", "new")
     assert done.returncode == 2
     assert "mix/c.txt: TOPOLOGY_FILE names topo.txt, which cannot be read" in done.stderr
     assert not (star / "new").exists()
 
 
-def test_keys_without_effect_are_one_warning(command: Command, star: Path) -> None:
+def test_keys_without_effect_are_one_warning(command_here: Command, star: Path) -> None:
     with (star / "c.txt").open("a") as file:
         file.write("PAUSE_TIME 5\nDATA_RATE 100Gb/s\nRP_TIMER 900\n")
     for arguments in ((), ("--scheme", "dcqcn")):
-        done = command("run", "--hpcc", "c.txt", *arguments)
+        done = command_here("run", "--hpcc", "c.txt", *arguments)
         assert done.returncode == 0, done.stderr
         told = "warning: c.txt: without effect under CC_MODE 3: RP_TIMER, PAUSE_TIME, DATA_RATE\n"
         assert done.stderr.count("without effect under CC_MODE") == done.stderr.count(told) == 1
@@ -209,12 +209,12 @@ WRONG = [
 @pytest.mark.parametrize("scheme", [[], ["--scheme", "dcqcn"]])
 @pytest.mark.parametrize(("change", "told"), WRONG)
 def test_what_is_wrong_is_told_with_file_and_line(
-    command: Command, star: Path, change: Callable[[Path], None], told: str, scheme: list[str]
+    command_here: Command, star: Path, change: Callable[[Path], None], told: str, scheme: list[str]
 ) -> None:
     change(star)
     for number, line in enumerate((star / "c.txt").read_text().splitlines(), 1):
         told = told.replace(f"{{{line.split()[0]}}}", str(number))
-    done = command("run", "--hpcc", "c.txt", *scheme)
+    done = command_here("run", "--hpcc", "c.txt", *scheme)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert told in done.stderr
@@ -234,8 +234,8 @@ def test_what_is_wrong_is_told_with_file_and_line(
         (["c.txt", "--htsim"], "files are of one simulator"),
     ],
 )
-def test_a_command_line_that_cannot_be(command: Command, star: Path, arguments: list[str], told: str) -> None:
-    done = command("run", "--hpcc", *arguments)
+def test_a_command_line_that_cannot_be(command_here: Command, star: Path, arguments: list[str], told: str) -> None:
+    done = command_here("run", "--hpcc", *arguments)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert told in done.stderr
@@ -261,10 +261,10 @@ def test_ctrl_c_keeps_what_there_was(star: Path, scheme: list[str]) -> None:
     assert kept.flows().filter(pl.col("bytes") == 4_000_000_000)["completion_ps"].null_count() == 15
 
 
-def test_a_trace_is_that_of_its_nodes(command: Command, star: Path) -> None:
+def test_a_trace_is_that_of_its_nodes(command_here: Command, star: Path) -> None:
     write_flows(star / "flow.txt", [(1, 0, 10_000, 2.0), (2, 0, 10_000, 2.0)])
     config(star, trace="trace.txt")
-    assert command("run", "--hpcc", "c.txt", "--trace").returncode == 0
+    assert command_here("run", "--hpcc", "c.txt", "--trace").returncode == 0
     trace = hpcc.read_trace(star / "runs" / "c" / "trace.tr")
     assert set(trace["node"]) == {17}
     data = trace.filter(pl.col("protocol") == 0x11)
@@ -275,18 +275,18 @@ def test_a_trace_is_that_of_its_nodes(command: Command, star: Path) -> None:
     assert trace["time_ns"].is_sorted()
     assert int(trace["time_ns"][0]) == 2_000_001_087
     # Without --trace the file stays away.
-    assert command("run", "--hpcc", "c.txt", "--out", "plain").returncode == 0
+    assert command_here("run", "--hpcc", "c.txt", "--out", "plain").returncode == 0
     assert not (star / "plain" / "trace.tr").exists()
     assert (star / "plain" / "fct.txt").read_bytes() == (star / "runs" / "c" / "fct.txt").read_bytes()
 
 
 @pytest.mark.parametrize("scheme", ["hpcc", "dart", "dcqcn", "dctcp", "newreno", "none"])
-def test_another_scheme_runs_beside_it(command: Command, star: Path, scheme: str) -> None:
+def test_another_scheme_runs_beside_it(command_here: Command, star: Path, scheme: str) -> None:
     background = [(1, 0, 3_000_000, 2.0), (2, 0, 3_000_000, 2.00001), (1, 0, 700, 2.00001), (3, 4, 5000, 2.00002)]
     lines = [f"{src} {dst} 3 100 {size} {start:.9f}\n" for src, dst, size, start in background]
     lines += [f"{src} 0 3 200 20000 2.000030000\n" for src in range(5, 15)]
     (star / "flow.txt").write_text(f"{len(lines)}\n" + "".join(lines))
-    done = command("run", "--hpcc", "c.txt", "--scheme", scheme)
+    done = command_here("run", "--hpcc", "c.txt", "--scheme", scheme)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("warning") == done.stderr.count("docs/ns3-hpcc.md lists what differs") == 1
     folder = star / "runs" / f"c-{scheme}"
@@ -306,7 +306,7 @@ def test_another_scheme_runs_beside_it(command: Command, star: Path, scheme: str
     tables = result.flows().select("traffic", "scheme").unique().sort("traffic").cast(pl.String)
     assert tables.rows() == [("background", scheme), ("incast", scheme)]
     # What was run is a spec like any other.
-    assert command("run", folder / "spec.resolved.toml", "--out", "again").returncode == 0
+    assert command_here("run", folder / "spec.resolved.toml", "--out", "again").returncode == 0
     again = fanin.load(star / "again").flows()["completion_ps"]
     assert again.equals(result.flows()["completion_ps"])
 

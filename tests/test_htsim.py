@@ -54,8 +54,10 @@ def by_id(folder: Path) -> dict[int, dict[str, int]]:
 
 
 @pytest.mark.parametrize("scheme", ["dcqcn", "dctcp"])
-def test_a_connection_matrix_runs_from_end_to_end(command: Command, chain: Path, tmp_path: Path, scheme: str) -> None:
-    done = command("run", "--htsim", chain, "--scheme", scheme)
+def test_a_connection_matrix_runs_from_end_to_end(
+    command_here: Command, chain: Path, tmp_path: Path, scheme: str
+) -> None:
+    done = command_here("run", "--htsim", chain, "--scheme", scheme)
     assert done.returncode == 0, done.stderr
     assert "prio of 1 connections is not used" in done.stderr
     folder = tmp_path / "runs" / "htsim-chain" / scheme
@@ -76,11 +78,11 @@ def test_a_connection_matrix_runs_from_end_to_end(command: Command, chain: Path,
         assert round(float(at) * 1e6) == acked[int(number)]
 
 
-def test_a_tree_and_its_matrix_run_and_print_what_finished(command: Command, tmp_path: Path) -> None:
+def test_a_tree_and_its_matrix_run_and_print_what_finished(command_here: Command, tmp_path: Path) -> None:
     (tmp_path / "t.topo").write_text(TOPO)
     (tmp_path / "m.cm").write_text("Nodes 8\nConnections 2\n0->1 start 0 size 1000\n0->4 start 0 size 1000\n")
     arguments = ["run", "--htsim", "t.topo", "m.cm", "--scheme", "none", "--finished", "--seed", "3", "--out", "out"]
-    done = command(*arguments)
+    done = command_here(*arguments)
     assert done.returncode == 0, done.stderr
     assert "Radix_Up of the top tier is not used" in done.stderr
     printed = done.stdout.splitlines()
@@ -90,7 +92,7 @@ def test_a_tree_and_its_matrix_run_and_print_what_finished(command: Command, tmp
     flows = by_id(tmp_path / "out")
     # Within a rack 2 links, beyond it 4.
     assert [flows[number]["hops"] for number in (1, 2)] == [2, 4]
-    again = command(*arguments, "--force")
+    again = command_here(*arguments, "--force")
     assert again.stdout == done.stdout
 
 
@@ -103,20 +105,20 @@ def test_the_spec_of_files_is_a_spec_like_any_other(chain: Path) -> None:
     assert flows["packets_sent"][0] == 300
 
 
-def test_a_dialect_is_named_or_assumed_with_a_reason(command: Command, tmp_path: Path) -> None:
+def test_a_dialect_is_named_or_assumed_with_a_reason(command_here: Command, tmp_path: Path) -> None:
     (tmp_path / "m.cm").write_text("Nodes 16\nConnections 2\n0->1 start 2 size 1000\n4->5 start 0 size 1000\n")
     arguments = ["run", "--htsim", "m.cm", "--scheme", "none", "--json"]
-    done = command(*arguments, "--dialect", "uec", "--out", "uec")
+    done = command_here(*arguments, "--dialect", "uec", "--out", "uec")
     assert done.returncode == 0, done.stderr
     assert "start is read" not in done.stderr
     assert [by_id(tmp_path / "uec")[number]["start_ps"] for number in (1, 2)] == [2_000_000, 0]
-    done = command(*arguments, "--out", "ndp")
+    done = command_here(*arguments, "--out", "ndp")
     assert by_id(tmp_path / "ndp")[1]["start_ps"] == 2
     assert "start is read as picoseconds, htsim's dialect ndp, since" in done.stderr
     (warning, *_) = json.loads(done.stdout)["warnings"]
     assert warning.startswith("m.cm: start is read as picoseconds")
-    assert command("run", "m.toml", "--dialect", "uec").returncode == 2
-    done = command(*arguments, "--dialect", "roce")
+    assert command_here("run", "m.toml", "--dialect", "uec").returncode == 2
+    done = command_here(*arguments, "--dialect", "roce")
     assert done.returncode == 2
     assert 'no dialect "roce"; there are uec, swift and ndp' in done.stderr
 
@@ -143,9 +145,9 @@ def test_microseconds_are_exact() -> None:
     assert {ps: htsim.microseconds(ps) for ps in told} == told
 
 
-def test_what_cannot_run_is_told_with_file_and_line(command: Command, chain: Path, tmp_path: Path) -> None:
+def test_what_cannot_run_is_told_with_file_and_line(command_here: Command, chain: Path, tmp_path: Path) -> None:
     def wrong(*arguments: str | Path) -> str:
-        done = command("run", *arguments)
+        done = command_here("run", *arguments)
         assert done.returncode == 2, done.stderr
         assert done.stderr.startswith("error: ")
         assert "Traceback" not in done.stderr
@@ -166,12 +168,12 @@ def test_what_cannot_run_is_told_with_file_and_line(command: Command, chain: Pat
     assert not (tmp_path / "runs").exists()
 
 
-def test_the_reference_files_run(command: Command, tmp_path: Path) -> None:
+def test_the_reference_files_run(command_here: Command, tmp_path: Path) -> None:
     golden = os.environ.get("FANIN_GOLDEN")
     if golden is None:
         pytest.skip("FANIN_GOLDEN names no folder of reference files")
     incast = Path(golden) / "inputs" / "incast_128_64to1_1MB.cm"
-    done = command("run", "--htsim", incast, "--scheme", "dcqcn", "--out", "out")
+    done = command_here("run", "--htsim", incast, "--scheme", "dcqcn", "--out", "out")
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "out" / "finished.txt").read_text().splitlines()
     assert len(lines) == 64

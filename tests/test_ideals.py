@@ -86,6 +86,19 @@ def test_it_is_the_same_chosen_in_the_spec_and_afterwards(run: fanin.Result, tmp
     assert_frame_equal(loaded.with_ideal("store-and-forward").flows(), run.flows(), check_exact=True)
 
 
+def test_the_summary_is_of_the_reported_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flows.csv").write_text("src,dst,bytes,start_us\n1,0,30000,0\n2,0,500,0\n3,0,90000,0\n")
+    size = "measure.report_size=30 KB"
+    run, within = (
+        fanin.run(ALONE, set=[size, f"measure.slowdown={ideal}"], progress=False)
+        for ideal in ("store-and-forward", "hpcc")
+    )
+    after = run.with_ideal("hpcc").summary()
+    assert after["traffics"][0]["slowdown"]["count"] == 1
+    assert after == within.summary()
+
+
 def test_flows_of_a_table_have_ideals_too(tmp_path: Path) -> None:
     table = pl.DataFrame({"src": ["h1", "h2"], "dst": ["h3", "h3"], "bytes": [500, 70_000], "start_us": [1.5, 2.0]})
     loaded = fanin.load(fanin.run(SPEC, flows=table, progress=False).save(tmp_path / "run"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import nbformat
 import numpy as np
+import polars as pl
 import pytest
 from nbclient import NotebookClient
 
@@ -52,6 +53,34 @@ class Flow(fanin.Sender):
 class Mine(fanin.Scheme):
     Params, Sender = Params, Flow
 """
+ROLES = SCHEME.replace("Sender = Params, Flow", "Sender, Receiver, Switch = Params, Flow, Host, Port").replace(
+    "class Mine(",
+    """class Host(fanin.Receiver):
+    def open(self, nic):
+        self.acks = 0
+
+    def on_data(self, data):
+        self.acks += data.ack_due
+        return fanin.AckFields() if data.ack_due else None
+
+    def watch(self):
+        return {"acks": self.acks, "epoch": 2.5}
+
+
+class Port(fanin.SwitchProgram):
+    def open(self, switch):
+        self.queue = 0
+
+    def on_enqueue(self, queued):
+        self.queue = queued.view.queued
+        return fanin.Verdict.ADMIT
+
+    def watch(self):
+        return {"queue_at_port_zero_bytes": self.queue}
+
+
+class Roles(""",
+)
 SHORT = ["measure.window=50 us", "traffic.joins.start=10 us"]
 """Changes of the watch's network, so that it takes no time."""
 FAILING = SCHEME.replace("self.last = ack.rtt", "self.last = ack.rtt if self.now < 20_000_000 else 1 // 0")
@@ -179,6 +208,22 @@ def test_the_watch_draws_what_limits_a_scheme_and_what_it_watches(tmp_path: Path
     assert drawn == pytest.approx(watched.max())
 
 
+def test_the_watch_draws_what_receivers_and_the_switch_tell(tmp_path: Path) -> None:
+    (tmp_path / "roles.py").write_text(ROLES)
+    run = fanin.run(watching.JOIN_LEAVE, scheme=f"{tmp_path}/roles.py:Roles", set=SHORT, progress=False)
+    figure = join_leave.join_leave(run)
+    panels = {axes.get_ylabel(): axes for axes in figure.axes}
+    assert list(panels)[-2:] == ["acks,\nat the receiver", "queue at port\nzero (KB),\nat sw0"]
+    for title, what, unit in (("acks,\nat the receiver", "receiver", 1), (list(panels)[-1], "switch", 1e3)):
+        (line,) = (line for line in panels[title].get_lines() if line.get_linestyle() == "-")
+        watched = run.watch().filter(pl.col("what") == what, pl.col("name") != "epoch", pl.col("traffic") == "stays")
+        drawn = np.asarray(line.get_ydata(), float)
+        assert drawn == pytest.approx(watched["value"].to_numpy() / unit)
+        assert len(set(drawn)) > 2
+    # A value that never changes has no panel.
+    assert panels[list(panels)[-1]].get_xlabel() == "time (ms)\nepoch at the receiver: always 2.5"
+
+
 def test_the_watch_goes_on_after_a_mistake_and_draws_anew(tmp_path: Path) -> None:
     file, said = tmp_path / "mine.py", list[str | None]()
     file.write_text(SCHEME.replace("self.window = ", "self.window = ="))
@@ -212,11 +257,11 @@ def test_the_command_draws_once(command: Command, tmp_path: Path) -> None:
     assert command("watch", "--scheme", "gone.py:Mine", "--once").returncode == 2
     # A queue discipline of one's own runs too, under any scheme, and its file is one of those that are looked at.
     text = "import fanin\nclass Q(fanin.Discipline):\n    def on_enqueue(self, queued):\n        1 / 0\n"
-    (tmp_path / "queue.py").write_text(text)
-    done = command("watch", "--scheme", "dctcp-rate", "--discipline", "queue.py:Q", "--out", "q.svg", *short)
+    (tmp_path / "marks.py").write_text(text)
+    done = command("watch", "--scheme", "dctcp-rate", "--discipline", "marks.py:Q", "--out", "q.svg", *short)
     assert "Q.on_enqueue of switch " in json.loads(done.stdout)["errors"][0], done.stderr
-    what = watching.Watch("mine.py:Mine", discipline="queue.py:Q", balancing="./libtwo.so")
-    assert {file.name for file in what.files[1:]} == {"mine.py", "queue.py", "libtwo.so"}
+    what = watching.Watch("mine.py:Mine", discipline="marks.py:Q", balancing="./libtwo.so")
+    assert {file.name for file in what.files[1:]} == {"mine.py", "marks.py", "libtwo.so"}
 
 
 def test_parameters_with_units_are_written_as_text(tiny: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import polars as pl
@@ -458,6 +458,33 @@ def test_the_rules_of_verdicts(root: Path) -> None:
 
 def test_a_claim_without_a_margin_holds_or_differs() -> None:
     assert (strict(True), strict(False)) == ("holds", "differs")
+
+
+@pytest.mark.parametrize(
+    ("rule", "value", "form", "accept", "ours", "verdict"),
+    [
+        ("strict", 2.0, ".1f us", "at most 2 us", "2.0 us", "holds"),
+        ("strict", 2.0, ".0f", "below 2", "2", "differs"),
+        ("strict", 2.0, ".0f", "at least 2", "2", "holds"),
+        ("strict", 2.0, ".0f", "above 2", "2", "differs"),
+        ("strict", 0.0, ".0f", "0", "0", "holds"),
+        ("strict", 0.5, ".0%", "at most 40 %", "50%", "differs"),
+        ("band", 1900.0, ",.0f KB", "2,000 to 3,000 KB", "1,900 KB", "close"),
+        ("band", 2.4, ".1f", "at most 2", "2.4", "close"),
+        ("band", 1e6, ".0e", "at least 5", "1e+06", "holds"),
+        ("gain", 68.0, ".0f %", "30 to 65 %", "68 %", "close"),
+    ],
+)
+def test_the_words_of_a_criterion_judge_a_number(
+    rule: Literal["strict", "band", "gain"], value: float, form: str, accept: str, ours: str, verdict: str
+) -> None:
+    row = Row.by(rule, "claim", "what", "paper", value, form, accept, " (told)")
+    assert (row.ours, row.accept, row.verdict) == (f"{ours} (told)", accept, verdict)
+
+
+def test_words_that_are_no_criterion_are_an_error() -> None:
+    with pytest.raises(ValueError, match='row "what": "always" is no criterion'):
+        Row.by("strict", "claim", "what", "paper", 1.0, ".0f", "always")
 
 
 # The sawtooth

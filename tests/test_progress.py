@@ -293,6 +293,12 @@ def test_without_an_estimate_simulated_time_tells_the_time_left() -> None:
     assert progress.time_left_s(state(0.0)) is None
 
 
+def test_messages_tell_at_first_and_time_at_last() -> None:
+    # 100 of 600 packet-hops and a quarter of the time took 1 s: 5 s are left by the former, 3 s by the latter.
+    quarter = State(0.0025, 0.01, 100, 1.0, expected_packet_hops=600.0, expected_s=0.01)
+    assert progress.time_left_s(cast("_core.Progress", quarter)) == pytest.approx(0.75 * 5 + 0.25 * 3)
+
+
 def test_a_run_that_drains_longer_than_expected_tells_nothing() -> None:
     late = State(0.02, 0.02, 1000, 3.0, expected_packet_hops=900.0, expected_s=0.03)
     assert progress.time_left_s(cast("_core.Progress", late)) is None

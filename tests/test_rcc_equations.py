@@ -1,14 +1,13 @@
 """RCC's equations (4) to (23) as its paper prints them, and what the simulation has beyond the verdicts of its rows."""
 
-from pathlib import Path
-
 import pytest
 
+from conftest import Studied
 from fanin import oitcp
 from fanin.papers.experiment import Study
 from fanin.papers.rcc_equations import PAPER, alpha, alpha_exact, amplitude, k_bound, period_rtts, q_max
 from fanin.papers.rcc_scheduler import MOST_WAITING, acks_waiting, loaded_rtt_us, queue_packets
-from test_dctcp_claims import claim, studied
+from test_dctcp_claims import claim
 
 # The numbers that follow from the paper's: 1 Gb/s, 160 us, K = queue_maxsize = 40
 
@@ -56,9 +55,9 @@ def test_eqs_19_to_23() -> None:
 
 
 @pytest.fixture(scope="module")
-def scheduler(root: Path) -> Study:
+def scheduler(studied: Studied) -> Study:
     """Long flows into one host, without ECN."""
-    return studied(root, "rcc-eq4", quick=True)
+    return studied("rcc-eq4")
 
 
 def test_the_queue_is_shorter_where_the_round_trip_is_longer(scheduler: Study) -> None:
@@ -75,16 +74,16 @@ def test_the_state_of_the_receiver_over_time(scheduler: Study) -> None:
     assert start["assigned_windows over time"][-1] == 60
 
 
-def test_rcc_eq18_kbound(root: Path) -> None:
-    rows = studied(root, "rcc-eq18", quick=True).rows()
+def test_rcc_eq18_kbound(studied: Studied) -> None:
+    rows = studied("rcc-eq18").rows()
     assert {row.verdict for row in claim(rows, "rcc-eq18-kbound")} == {"holds"}
     assert {row.verdict for row in claim(rows, "rcc-eq18-kbound (mean)")} == {"holds"}
     printed = [row.verdict for row in claim(rows, "rcc-eq18-kbound (as printed)")]
     assert printed == ["differs", "holds", "differs", "holds"]
 
 
-def test_either_priority_ends_at_the_same_time(root: Path) -> None:
-    study = studied(root, "rcc-eq23", quick=True)
+def test_either_priority_ends_at_the_same_time(studied: Studied) -> None:
+    study = studied("rcc-eq23")
     # The last flow takes as long with either priority; the first one does not.
     by_size, by_rest = (study.measures[(f"by {what}", 90, 1)] for what in ("size", "what remains"))
     assert by_rest["last_ms"][0] == pytest.approx(by_size["last_ms"][0], rel=0.01)

@@ -1,19 +1,17 @@
 """The analysis of RCC's Fig. 11 and 12; `fanin claims --check quick` holds the verdicts."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from conftest import Studied
 from fanin.papers.experiment import Measured
 from fanin.papers.rcc_fairness import fairness, windows
 from fanin.papers.rcc_flows import REMAINING
 from fanin.papers.rcc_multihop import AVERAGED, CALM, PORTS
-from test_dctcp_claims import studied
 
 
-def test_packets_above_k_are_those_that_switches_mark(root: Path) -> None:
-    multihop = studied(root, "rcc-fig11", quick=True)
+def test_packets_above_k_are_those_that_switches_mark(studied: Studied) -> None:
+    multihop = studied("rcc-fig11")
     for seed in (1, 2):
         run = multihop.measures[("dctcp", 10, seed)]
         for port in PORTS:
@@ -22,8 +20,8 @@ def test_packets_above_k_are_those_that_switches_mark(root: Path) -> None:
             assert multihop.measures[(name, 10, seed)]["above tor2>r1"] == [0]
 
 
-def test_by_what_remains_flows_are_served_in_the_order_of_their_start(root: Path) -> None:
-    study = studied(root, "rcc-fig12ab", quick=True)
+def test_by_what_remains_flows_are_served_in_the_order_of_their_start(studied: Studied) -> None:
+    study = studied("rcc-fig12ab")
     shares = windows(study.measures[(REMAINING, 5, 1)])[120]
     assert (np.diff(shares) <= 5).all()
     assert shares[0] > 1.5 * shares[4]

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import fanin
+from fanin import over_time
 
 SPEC = """
 spec_version = 1
@@ -116,6 +117,47 @@ def test_a_network_without_detours_says_so(watched: fanin.Result) -> None:
     assert flows["links"].to_list() == flows["hops"].to_list()
     assert sorted(flows["hops"].to_list()) == [2, 4]
     assert flows.select("deflections", "attempts", "reordered").rows() == [(0, 1, 0)] * 2
+
+
+TWO_SWITCHES = """
+spec_version = 1
+name = "two switches"
+seed = 1
+
+[network]
+topology = { kind = "dumbbell", left = 2, right = 1, link = "10 Gbps", delay = "1 us", bottleneck = "5 Gbps" }
+buffer = { per_port = "225 KB", policy = "lossless" }
+
+[[traffic]]
+name = "long"
+scheme = "rcp"
+pattern = { kind = "long", count = 2, senders = ["h0", "h1"], receivers = ["h2"] }
+
+[measure]
+window = "500 us"
+series = [
+  { what = "switch", where = ["right", "left"], every = "10 us" },
+  { what = "queue", where = ["left>right", "right>h2"], every = "10 us" },
+]
+"""
+
+
+def test_of_switches_the_one_with_the_longest_queue_is_drawn(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(TWO_SWITCHES)
+    run = fanin.run(tmp_path / "two.toml", progress=False)
+    assert over_time.own_values([run], "switch") == ["least_rate_bps"]
+    assert over_time.bottleneck_switch([run]) == "left"
+    curve = over_time.switch_curve([run], "least_rate_bps")
+    left = run.watch().filter(pl.col("where") == "left")
+    assert curve["mean"].to_list() == left["value"].to_list()
+    assert curve["mean"][-1] < run.watch().filter(pl.col("where") == "right")["value"][-1]
+    # Without queues the first one; nothing where no scheme watches anything there.
+    series = 'measure.series=[{ what = "switch", where = ["right", "left"], every = "10 us" }]'
+    alone = fanin.run(tmp_path / "two.toml", set=[series], progress=False)
+    assert over_time.bottleneck_switch([alone]) == "right"
+    other = fanin.run(tmp_path / "two.toml", scheme="hpcc", progress=False)
+    assert over_time.bottleneck_switch([other]) is None
+    assert over_time.switch_curve([other], "least_rate_bps").is_empty()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The native module: specs in, Arrow columns out."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self, TypedDict, final, type_check_only
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, Protocol, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
@@ -14,6 +14,25 @@ class SpecError(ValueError):
 class LimitError(SpecError):
     """A run whose estimated memory or time is above its limit. The message has the estimate, the limit, the largest
     part of the estimate, and the option that raises the limit."""
+
+@type_check_only
+class Spec(Protocol):
+    """A spec as the module reads it: the text with its changes, and where it is from."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def format(self) -> Literal["toml", "json"]: ...
+    @property
+    def folder(self) -> str: ...
+    @property
+    def overrides(self) -> Sequence[str]: ...
+    @property
+    def scheme(self) -> str | None: ...
+    @property
+    def seed(self) -> int | None: ...
 
 @final
 class ArrowTable:
@@ -66,16 +85,8 @@ class RunResult:
     @property
     def failure(self) -> str | None:
         """What a scheme of one's own did wrong, which ended the run."""
-    def flows(self) -> ArrowTable: ...
-    def ports(self) -> ArrowTable: ...
-    def classes(self) -> ArrowTable: ...
-    def series(self) -> ArrowTable: ...
-    def histograms(self) -> ArrowTable: ...
-    def events(self) -> ArrowTable: ...
-    def watch(self) -> ArrowTable: ...
-    def hops(self) -> ArrowTable: ...
-    def host_waits(self) -> ArrowTable: ...
-    def pauses(self) -> ArrowTable: ...
+    def table(self, name: str) -> ArrowTable:
+        """One of `fanin.run_folder.TABLES`."""
     def write(self, folder: str, overwrite: bool) -> None:
         """Writes the run folder atomically; raises `OSError`."""
 
@@ -91,46 +102,22 @@ class Scheme(TypedDict):
     manual: str
 
 def resolve(
-    text: str,
-    name: str,
-    format: Literal["toml", "json"],
-    folder: str,
-    overrides: list[str],
-    scheme: str | None,
-    seed: int | None,
+    spec: Spec,
 ) -> str:
     """The checked spec with all defaults, as JSON; raises `SpecError`."""
 
 def warnings(
-    text: str,
-    name: str,
-    format: Literal["toml", "json"],
-    folder: str,
-    overrides: list[str],
-    scheme: str | None,
-    seed: int | None,
+    spec: Spec,
 ) -> list[str]:
     """The warnings of a spec that are known before it runs. Raises `SpecError`."""
 
 def explain(
-    text: str,
-    name: str,
-    format: Literal["toml", "json"],
-    folder: str,
-    overrides: list[str],
-    scheme: str | None,
-    seed: int | None,
+    spec: Spec,
 ) -> str:
     """The meaning of a spec before it runs, as JSON: `fanin.explanation.Explanation`. Raises `SpecError`."""
 
 def run_wire(
-    text: str,
-    name: str,
-    format: Literal["toml", "json"],
-    folder: str,
-    overrides: list[str],
-    scheme: str | None,
-    seed: int | None,
+    spec: Spec,
     program: list[str],
     progress: Callable[[Progress], bool] | None,
     clock: str,
@@ -143,13 +130,7 @@ def run_wire(
     waits for hosts that connect there."""
 
 def run_moved(
-    text: str,
-    name: str,
-    format: Literal["toml", "json"],
-    folder: str,
-    overrides: list[str],
-    scheme: str | None,
-    seed: int | None,
+    spec: Spec,
     most_ps: int,
     draw: int,
 ) -> RunResult:
@@ -163,11 +144,7 @@ def wire_veth_refused() -> str | None:
     """Why links of virtual Ethernet interfaces are not permitted here; None where they are."""
 
 def wire_carry(
-    text: str,
-    name: str,
-    format: str,
-    folder: str,
-    overrides: list[str],
+    spec: Spec,
     processes: list[int],
     port: str,
     every_s: float,
@@ -244,13 +221,7 @@ def hpcc_config(
     """A configuration in its format, for files of a topology and of flows, which are read."""
 
 def run(
-    text: str,
-    name: str,
-    format: Literal["toml", "json"],
-    folder: str,
-    overrides: list[str],
-    scheme: str | None,
-    seed: int | None,
+    spec: Spec,
     flows: object | None,
     progress: Callable[[Progress], bool] | None,
     max_memory_bytes: int | None = None,
@@ -266,16 +237,15 @@ def hpcc_spec(config: str, folder: str, scheme: str, overrides: list[str], seed:
     """The checked spec that a configuration runs as under a scheme, as JSON, and its warnings. Raises `SpecError`."""
 
 def ideals(
-    text: str,
+    spec: str,
     name: str,
-    format: Literal["toml", "json"],
     folder: str,
     flows: object | None,
     ideal: str,
     wanted: list[tuple[int, int]],
 ) -> list[int | None]:
-    """The ideals of messages of a spec in ps by a definition of `measure.slowdown`; None where there is none. `wanted`
-    has the number of each message's traffic, and its number there. Raises `SpecError`."""
+    """The ideals of messages of a spec in JSON, in ps, by a definition of `measure.slowdown`; None where there is none.
+    `wanted` has the number of each message's traffic, and its number there. Raises `SpecError`."""
 
 def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
@@ -944,9 +914,17 @@ def policies(kind: Literal["balancing", "discipline"]) -> list[tuple[str, str]]:
 def forget_schemes() -> None:
     """Forgets all schemes and policies that were loaded."""
 
-def check_scheme(scheme: str, cases: int, seed: int, go_on: Callable[[int, bool], bool]) -> str:
-    """Checks a scheme with random events; JSON. `go_on(cases_done, shortening)` says whether to go on. Raises
-    `ValueError` for an id that is none."""
+def check_scheme(scheme: str, parameters: str | None, cases: int, seed: int, go_on: Callable[[int, bool], bool]) -> str:
+    """Checks a scheme with random events; JSON. `parameters`, a JSON object, are those of all cases, where given.
+    `go_on(cases_done, shortening)` says whether to go on. Raises `ValueError` for an id or a parameter that is none."""
+
+def check_policy(
+    make: Callable[[], object], balancing: bool, cases: int, seed: int, go_on: Callable[[int, bool], bool]
+) -> str:
+    """Checks load balancing, or else a queue discipline, with random events, likewise."""
+
+def parameters_of(changes: list[str]) -> str:
+    """A table of parameters as JSON, of texts like `KEY=VALUE`; raises `ValueError`."""
 
 def load_library(path: str) -> dict[Literal["scheme", "balancing", "discipline"], str]:
     """Loads what a shared library has, and returns the ids by kind; raises `SpecError`."""

@@ -198,7 +198,7 @@ def explain(
     `OSError` for a file that cannot be read.
     """
     job = Job.of(spec, set).using(scheme, seed)
-    text = _core.explain(job.text, job.name, job.format, job.folder, list(job.overrides), job.scheme, job.seed)
+    text = _core.explain(job)
     return cast("Explanation", json.loads(text))
 
 

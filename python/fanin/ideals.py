@@ -64,7 +64,7 @@ def of_messages(result: Result, flows: pl.DataFrame, ideal: str) -> list[int | N
     traffic = flows["traffic"].cast(pl.String).replace_strict(numbers, return_dtype=pl.UInt16)
     wanted = list(zip(traffic.to_list(), flows.select(message_number(flows))["number"].to_list(), strict=True))
     spec = json.dumps({**result.spec, "measure": {**section(result.spec, "measure"), "series": []}})
-    return _core.ideals(spec, result.label, "json", str(Path.cwd()), result.given_flows, ideal, wanted)
+    return _core.ideals(spec, result.label, str(Path.cwd()), result.given_flows, ideal, wanted)
 
 
 def summary_with(result: Result, flows: pl.DataFrame, ideal: str) -> Summary:

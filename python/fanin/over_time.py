@@ -205,7 +205,8 @@ COMMON = ("delivered_bytes", "rate_bps", "window_bytes", "cap_bps", "peer_window
 
 
 def own_values(runs: Sequence[Result], what: str) -> list[str]:
-    """The names of the values that schemes themselves watch at senders, `what` = "flow", or at receivers."""
+    """The names of the values that schemes themselves watch at senders (`what` = "flow"), at receivers ("receiver") or
+    at switches ("switch")."""
     names = (
         run.watch().filter(pl.col("what") == what)["name"].cast(pl.String).unique(maintain_order=True) for run in runs
     )
@@ -243,6 +244,34 @@ def receiver_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
         table = table.filter(pl.col("traffic").cast(pl.String).is_in(first))
         of_instant = table.group_by("time_ps", maintain_order=True).agg(pl.col("value").sum())
         return of_instant.select((pl.col("time_ps") / 1e6).alias("time_us"), "value")
+
+    return _over(runs, measure, ["time_us"], "value")
+
+
+def bottleneck_switch(runs: Sequence[Result]) -> str | None:
+    """Of the switches whose schemes were sampled, the one with the longest queue among the sampled ports; the first one
+    where no queue of theirs was sampled, and None where no scheme watches anything at a switch."""
+    of_switch = pl.col("what") == "switch"
+    found = pl.concat([run.watch().filter(of_switch).select(pl.col("where").cast(pl.String)) for run in runs])
+    switches = found["where"].unique(maintain_order=True).to_list()
+    of_port = pl.col("port").cast(pl.String).str.split(">").list.first()
+    queues = pl.concat([run.series().select(of_port.alias("switch"), "queue_bytes") for run in runs])
+    longest = dict(queues.group_by("switch").agg(pl.col("queue_bytes").max()).iter_rows())
+    return max(switches, key=lambda switch: longest.get(switch, -1), default=None)
+
+
+def switch_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
+    """A value that schemes watch at switches, over the seeds, at the switch `bottleneck_switch`; of several traffics
+    whose schemes have such a value there, that of the first.
+
+    Columns: those of `over_seeds.mean_curve` over `time_us`.
+    """
+    switch = bottleneck_switch(runs) or ""
+
+    def measure(result: Result) -> pl.DataFrame:
+        here = (pl.col("what") == "switch") & (pl.col("name") == name) & (pl.col("where") == switch)
+        table = result.watch().filter(here).unique("time_ps", keep="first", maintain_order=True)
+        return table.select((pl.col("time_ps") / 1e6).alias("time_us"), "value")
 
     return _over(runs, measure, ["time_us"], "value")
 

@@ -102,8 +102,6 @@ class ProgressDisplay:
         if self._cell is not None:
             self._cell.set(line, done, text)
             return
-        if not self._visible:
-            return
         with self._lock:
             now = time.monotonic()
             if now - self._last_line_s[line] < LINE_EVERY_S:

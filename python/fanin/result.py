@@ -51,7 +51,7 @@ class Result:
             manifest=cast("Manifest", json.loads(core.manifest_json)),
             spec=tomllib.loads(core.resolved_toml),
             _summary=cast("Summary", json.loads(core.summary_json)),
-            _arrow=lambda name: cast("ArrowStream", getattr(core, name)()),
+            _arrow=lambda name: cast("ArrowStream", core.table(name)),
             _core_result=core,
             given_flows=given,
         )
@@ -225,7 +225,7 @@ class Result:
             made = Path(scratch) / "made"
             self._core_result.write(str(made), False)
             for name in TABLES:
-                pq.write_table(pa.table(getattr(self._core_result, name)()), made / f"{name}.parquet")
+                pq.write_table(pa.table(self._core_result.table(name)), made / f"{name}.parquet")
                 (made / f"{name}.arrow").unlink()
             if target.exists():
                 target.rename(Path(scratch) / "old")

@@ -141,17 +141,13 @@ class Job:
     def resolve(self) -> dict[str, object]:
         """The checked spec with every default shown; raises `SpecError`."""
         own_schemes.load_again(self.own)
-        resolved: dict[str, object] = json.loads(
-            _core.resolve(self.text, self.name, self.format, self.folder, list(self.overrides), self.scheme, self.seed)
-        )
+        resolved: dict[str, object] = json.loads(_core.resolve(self))
         return resolved
 
     def warnings(self) -> list[str]:
         """Warnings that are known before it runs; raises `SpecError`."""
         own_schemes.load_again(self.own)
-        return _core.warnings(
-            self.text, self.name, self.format, self.folder, list(self.overrides), self.scheme, self.seed
-        )
+        return _core.warnings(self)
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL; on a wire in processes that it starts."""
@@ -161,13 +157,7 @@ class Job:
                 raise _core.SpecError("flows of the caller's do not run on the wire: write them into the spec")
             try:
                 result = _core.run_wire(
-                    self.text,
-                    self.name,
-                    self.format,
-                    self.folder,
-                    list(self.overrides),
-                    self.scheme,
-                    self.seed,
+                    self,
                     list(WIRE_MEMBER),
                     watcher,
                     self.clock,
@@ -181,13 +171,7 @@ class Job:
             most_ps, draw = self.moved
             return Result.of(
                 _core.run_moved(
-                    self.text,
-                    self.name,
-                    self.format,
-                    self.folder,
-                    list(self.overrides),
-                    self.scheme,
-                    self.seed,
+                    self,
                     most_ps,
                     draw,
                 ),
@@ -195,13 +179,7 @@ class Job:
             )
         return Result.of(
             _core.run(
-                self.text,
-                self.name,
-                self.format,
-                self.folder,
-                list(self.overrides),
-                self.scheme,
-                self.seed,
+                self,
                 flows,
                 watcher,
                 self.max_memory,

@@ -1,14 +1,19 @@
-"""What a scheme must hold to, checked with random events, and in a small network on one and on two threads."""
+"""What schemes, load balancing and queue disciplines must hold to, checked with random events, and in a small network
+on one and on two threads."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 import time
+import typing
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fanin import _core, own_schemes
+from fanin._core import Balancer, Discipline
 from fanin.progress import ProgressDisplay
 from fanin.runs import Job, SchemeLike
 
@@ -21,34 +26,37 @@ SHOWN_EVERY_S = 0.1
 MOST_CASES = 2**32 - 1
 MOST_SEED = 2**64 - 1
 
-NETWORK: dict[str, object] = {
-    "spec_version": 1,
-    "name": "check",
-    "seed": 1,
-    "network": {
-        "topology": {
-            "kind": "leaf-spine",
-            "leaves": 4,
-            "spines": 2,
-            "hosts": 64,
-            "link": "10 Gbps",
-            "fabric_link": "10 Gbps",
-            "delay": "50 us",
+
+def _network(scheme: object, rdma: Mapping[str, object] | None = None) -> dict[str, object]:
+    """A network with congestion at its spines, and with enough events for two threads."""
+    return {
+        "spec_version": 1,
+        "name": "check",
+        "seed": 1,
+        "network": {
+            "topology": {
+                "kind": "leaf-spine",
+                "leaves": 4,
+                "spines": 2,
+                "hosts": 64,
+                "link": "10 Gbps",
+                "fabric_link": "10 Gbps",
+                "delay": "50 us",
+            },
+            "buffer": {"policy": "lossless", "per_port": "5 MB"},
+            "marking": {"kind": "step", "above": "22.5 KB"},
         },
-        "buffer": {"policy": "lossless", "per_port": "5 MB"},
-        "marking": {"kind": "step", "above": "22.5 KB"},
-    },
-    "traffic": [
-        {
-            "name": "permutation",
-            "scheme": "none",
-            "pattern": {"kind": "permutation"},
-            "size": {"fixed": "60 KB"},
-        }
-    ],
-    "measure": {"warm_up": "0 s", "window": "300 us", "drain": True},
-}
-"""A network with congestion at its spines, and with enough events for two threads."""
+        "traffic": [
+            {
+                "name": "permutation",
+                "scheme": scheme,
+                "pattern": {"kind": "permutation"},
+                "size": {"fixed": "60 KB"},
+            }
+            | ({} if rdma is None else {"rdma": rdma})
+        ],
+        "measure": {"warm_up": "0 s", "window": "300 us", "drain": True},
+    }
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,8 @@ class BrokenPromise:
     """Simulated time."""
     events: tuple[Happened, ...]
     """What happened up to there, as few events as were found; none for a run in a network."""
+    parameters: dict[str, object] = field(default_factory=dict)
+    """The parameters of the scheme that were not its defaults then; `check_scheme` takes them as `parameters`."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,11 @@ class SchemeReport:
     """What `fanin.check_scheme` found."""
 
     scheme: str
-    """Its id."""
+    """Its id; of load balancing and queue disciplines the name of the class."""
+    kind: str
+    """`scheme`, `balancer` or `discipline`."""
+    parameters: dict[str, object] | None
+    """Those that every sequence had; `None` where most had the defaults and some had others."""
     cases: int
     """Sequences of events that were run."""
     seed: int
@@ -105,9 +119,12 @@ class SchemeReport:
             "detail": self.broken.detail,
             "at_us": self.broken.at_us,
             "events": [{"at_us": event.at_us, "what": event.what} for event in self.broken.events],
+            "parameters": self.broken.parameters,
         }
         return {
             "scheme": self.scheme,
+            "kind": self.kind,
+            "parameters": self.parameters,
             "ok": self.ok,
             "cases": self.cases,
             "seed": self.seed,
@@ -131,34 +148,83 @@ class SchemeReport:
 
     def _told(self, broken: BrokenPromise) -> list[str]:
         lines = [f"{self.scheme}: a promise is not kept: {broken.rule}", f"  {broken.detail}"]
+        if broken.parameters:
+            changes = " ".join(f"--set {shlex.quote(change)}" for change in changes_of(broken.parameters))
+            lines += [f"  not with its defaults, but with {changes}"]
         if broken.events:
             lines += [f"  what happened, as short as it was found (sequence {self.cases} of seed {self.seed}):"]
             lines += [f"  {event.at_us:>14.6f} us  {event.what}" for event in broken.events]
         return lines
 
 
-def check_scheme(scheme: SchemeLike, *, cases: int = CASES, seed: int = 0, progress: bool = True) -> SchemeReport:
-    """Checks with random events what every scheme must hold to, built in or one's own.
+def check_scheme(
+    scheme: SchemeLike | type[Balancer] | type[Discipline],
+    *,
+    parameters: Mapping[str, object] | None = None,
+    cases: int = CASES,
+    seed: int = 0,
+    progress: bool = True,
+) -> SchemeReport:
+    """Checks with random events what every scheme must hold to, built in or one's own; also load balancing and queue
+    disciplines, which are classes that derive from `fanin.Balancer` or `fanin.Discipline`.
 
-    A model of two hosts and a switch opens and closes flows, sends, delivers, marks and loses packets, finds losses and
-    calls timers, also unexpectedly. After each hook the rate is at most the line rate, and above 0 or with a timer that
-    ends the rest; the window is at least 1 byte; the next timer is later than now; bytes are conserved. In the end
-    every byte is acknowledged, and a replay gives the same answers. A small network then has the same events on one and
-    on two threads. The first sequence of events that breaks one of these promises is made as short as possible.
+    A scheme: a model of two hosts and a switch opens and closes flows, sends, delivers, marks and loses packets, finds
+    losses, lets flows be idle and post more, and calls timers, also unexpectedly. After each hook the rate is at most
+    the line rate, and above 0 or with a timer that ends the rest; the window is at least 1 byte; the next timer is
+    later than now; bytes are conserved. In the end every byte is acknowledged, and a replay gives the same answers.
+
+    `parameters` are those of the scheme, as in a spec, for all sequences. Without them three quarters of the sequences
+    have the defaults. The others scale up to three numbers, times, rates or sizes by 1/4 to 4, as far as the scheme
+    accepts that; `broken.parameters` are those of the failure. `parameters={}` leaves all at their defaults.
+
+    Load balancing: the answer is the index of a choice. A queue discipline: an empty queue lets packets in at some
+    time. Both: no hook fails, and a replay, one switch after the other, gives the same answers.
+
+    A small network then has the same events on one and on two threads. The first sequence of events that breaks one of
+    these promises is made as short as possible.
 
     `cases` is the number of sequences, which `seed` draws. Ctrl-C stops; the report is then that up to there.
 
-    Raises `SpecError` for what is no scheme, and `OSError` for a file that cannot be read.
+    Raises `SpecError` for what is no scheme or no parameter, and `OSError` for a file that cannot be read.
     """
     if not 1 <= cases <= MOST_CASES:
         raise ValueError(f"cases = {cases}: it is from 1 to {MOST_CASES}")
     if not 0 <= seed <= MOST_SEED:
         raise ValueError(f"seed = {seed}: it is from 0 to 2^64 - 1")
-    name = own_schemes.resolved(scheme)
-    if name not in {row["id"] for row in _core.schemes()}:
-        raise _core.SpecError(f'there is no scheme "{name}"')
+    given = None if parameters is None else dict(parameters)
+    made = own_schemes.policy(scheme)
+    if made is not None:
+        balancing = issubclass(made, Balancer)
+        if given:
+            raise _core.SpecError(f"{made.__qualname__}: parameters are those of schemes, and it is none")
+        report = SchemeReport(
+            made.__qualname__, "balancer" if balancing else "discipline", None, 0, seed, False, None, 0
+        )
+        report = _followed(
+            report, cases, progress, lambda go_on: _core.check_policy(made, balancing, cases, seed, go_on)
+        )
+        job = Job.of(_network("dctcp-rate", {"recovery": "selective-repeat"})).using(None, None)
+        if issubclass(made, Balancer):
+            job = replace(job, balancing=made)
+        elif issubclass(made, Discipline):
+            job = replace(job, discipline=made)
+    else:
+        name = own_schemes.resolved(typing.cast("SchemeLike", scheme))
+        if name is None or name not in {row["id"] for row in _core.schemes()}:
+            raise _core.SpecError(f'there is no scheme "{name}"')
+        text = None if given is None else json.dumps(given)
+        report = SchemeReport(name, "scheme", given, 0, seed, False, None, 0)
+        report = _followed(report, cases, progress, lambda go_on: _core.check_scheme(name, text, cases, seed, go_on))
+        job = Job.of(_network({"id": name, **(given or {})})).using(None, None)
+    return report if report.broken is not None or report.stopped else _in_network(report, job)
+
+
+def _followed(
+    report: SchemeReport, cases: int, progress: bool, check: Callable[[Callable[[int, bool], bool]], str]
+) -> SchemeReport:
+    """The report with what a check found, whose progress is shown, and which Ctrl-C stops."""
     stop, began_s, shown_s = threading.Event(), time.monotonic(), 0.0
-    display = ProgressDisplay([name], visible=progress)
+    display = ProgressDisplay([report.scheme], visible=progress)
 
     def go_on(done: int, shortening: bool) -> bool:
         nonlocal shown_s
@@ -170,22 +236,34 @@ def check_scheme(scheme: SchemeLike, *, cases: int = CASES, seed: int = 0, progr
 
     # In another thread: Python raises Ctrl-C in the main one, which waits, and not within a hook.
     pool = ThreadPoolExecutor(max_workers=1)
-    checking = pool.submit(_core.check_scheme, name, cases, seed, go_on)
+    checking = pool.submit(check, go_on)
     try:
         with display:
             text = checking.result()
     except KeyboardInterrupt:
         stop.set()
         text = checking.result()
+    except ValueError as error:
+        raise _core.SpecError(str(error)) from None
     finally:
         pool.shutdown(wait=False)
-    found = json.loads(text)
-    broken = None
-    if found["found"] is not None:
-        events = tuple(Happened(at_ps / 1e6, what) for at_ps, what in found["found"]["events"])
-        broken = BrokenPromise(found["found"]["rule"], found["found"]["detail"], found["found"]["at_ps"] / 1e6, events)
-    report = SchemeReport(name, found["cases"], seed, found["stopped"], broken, threads=0)
-    return report if broken is not None or report.stopped else _in_network(report)
+    checked = json.loads(text)
+    found, broken = checked["found"], None
+    if found is not None:
+        events = tuple(Happened(at_ps / 1e6, what) for at_ps, what in found["events"])
+        broken = BrokenPromise(found["rule"], found["detail"], found["at_ps"] / 1e6, events, found["parameters"])
+    return replace(report, cases=checked["cases"], stopped=checked["stopped"], broken=broken)
+
+
+def changes_of(parameters: Mapping[str, object], table: str = "") -> list[str]:
+    """Parameters as `KEY=VALUE`; a key of a table within is `TABLE.KEY`."""
+    changes: list[str] = []
+    for key, value in parameters.items():
+        if isinstance(value, Mapping):
+            changes += changes_of(value, f"{table}{key}.")
+        else:
+            changes.append(f"{table}{key}={value if isinstance(value, str) else json.dumps(value)}")
+    return changes
 
 
 def _described(done: int, cases: int, spent_s: float, *, shortening: bool) -> str:
@@ -198,9 +276,8 @@ def _described(done: int, cases: int, spent_s: float, *, shortening: bool) -> st
     return ", ".join(parts)
 
 
-def _in_network(report: SchemeReport) -> SchemeReport:
+def _in_network(report: SchemeReport, job: Job) -> SchemeReport:
     """The same report, with the runs in the small network."""
-    job = Job.of(NETWORK).using(report.scheme, None)
     try:
         job.resolve()
     except _core.SpecError as error:

@@ -162,11 +162,7 @@ def _carry(
         try:
             found.append(
                 _core.wire_carry(
-                    job.text,
-                    job.name,
-                    job.format,
-                    job.folder,
-                    list(job.overrides),
+                    job,
                     [host.pid for host in hosts],
                     port,
                     every_s,

@@ -136,11 +136,36 @@ pub fn rows() -> &'static [SchemeRow] {
     ROWS.split_last().map_or(&[], |(_loaded, built_in)| built_in)
 }
 
+/// Methods of [`Settings`] that ask the scheme.
+macro_rules! questions {
+    ($($name:ident -> $answer:ty,)*) => {
+        impl Settings { $(
+            #[doc = concat!("See [`Scheme::", stringify!($name), "`].")]
+            pub fn $name(&self) -> $answer {
+                with_scheme!(self, S, params => S::$name(params))
+            }
+        )* }
+    };
+}
+
+questions! {
+    transport -> Transport,
+    wants_ecn -> bool,
+    lanes -> Lanes,
+    credits -> Option<CreditQueue>,
+    symmetric_routes -> Option<&'static str>,
+    acks_once_per_rtt -> bool,
+    header_overhead -> HeaderOverhead,
+    rdma_only -> Option<&'static str>,
+    tcp_only -> Option<&'static str>,
+    needs_switches -> Option<&'static str>,
+    needs_marks -> bool,
+    deflection -> Option<Deflection>,
+    wire_format -> WireFormat,
+    check -> Result<(), &'static str>,
+}
+
 impl Settings {
-    /// The endpoint that carries its flows unless the spec asks for the other one.
-    pub fn transport(&self) -> Transport {
-        with_scheme!(self, S, params => S::transport(params))
-    }
     /// The scheme that was loaded at run time, if it is one.
     pub fn loaded(&self) -> Option<&alloc::sync::Arc<dyn own::Program>> {
         match self {
@@ -148,61 +173,9 @@ impl Settings {
             _ => None,
         }
     }
-    /// See [`Scheme::wants_ecn`].
-    pub fn wants_ecn(&self) -> bool {
-        with_scheme!(self, S, params => S::wants_ecn(params))
-    }
-    /// See [`Scheme::lanes`].
-    pub fn lanes(&self) -> Lanes {
-        with_scheme!(self, S, params => S::lanes(params))
-    }
-    /// See [`Scheme::credits`].
-    pub fn credits(&self) -> Option<CreditQueue> {
-        with_scheme!(self, S, params => S::credits(params))
-    }
-    /// See [`Scheme::symmetric_routes`].
-    pub fn symmetric_routes(&self) -> Option<&'static str> {
-        with_scheme!(self, S, params => S::symmetric_routes(params))
-    }
-    /// See [`Scheme::acks_once_per_rtt`].
-    pub fn acks_once_per_rtt(&self) -> bool {
-        with_scheme!(self, S, params => S::acks_once_per_rtt(params))
-    }
     /// See [`Scheme::send_options`].
     pub fn send_options(&self, bytes: u64, senders: usize, connection: bool) -> SendOptions {
         with_scheme!(self, S, params => S::send_options(params, bytes, senders, connection))
-    }
-    /// See [`Scheme::header_overhead`].
-    pub fn header_overhead(&self) -> HeaderOverhead {
-        with_scheme!(self, S, params => S::header_overhead(params))
-    }
-    /// See [`Scheme::rdma_only`].
-    pub fn rdma_only(&self) -> Option<&'static str> {
-        with_scheme!(self, S, params => S::rdma_only(params))
-    }
-    /// See [`Scheme::tcp_only`].
-    pub fn tcp_only(&self) -> Option<&'static str> {
-        with_scheme!(self, S, params => S::tcp_only(params))
-    }
-    /// See [`Scheme::needs_switches`].
-    pub fn needs_switches(&self) -> Option<&'static str> {
-        with_scheme!(self, S, params => S::needs_switches(params))
-    }
-    /// See [`Scheme::needs_marks`].
-    pub fn needs_marks(&self) -> bool {
-        with_scheme!(self, S, params => S::needs_marks(params))
-    }
-    /// See [`Scheme::deflection`].
-    pub fn deflection(&self) -> Option<Deflection> {
-        with_scheme!(self, S, params => S::deflection(params))
-    }
-    /// See [`Scheme::wire_format`].
-    pub fn wire_format(&self) -> WireFormat {
-        with_scheme!(self, S, params => S::wire_format(params))
-    }
-    /// See [`Scheme::check`].
-    pub fn check(&self) -> Result<(), &'static str> {
-        with_scheme!(self, S, params => S::check(params))
     }
     /// Its parameters as JSON, every default shown.
     #[cfg(feature = "spec")]

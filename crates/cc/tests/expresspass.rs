@@ -252,6 +252,20 @@ fn a_flow_has_a_credit_every_longest_gap() {
 }
 
 #[test]
+fn a_round_trip_shorter_than_the_gap_of_two_credits_does_not_raise_the_rate_above_c() {
+    for id in ["expresspass", "expresspass-ns2"] {
+        let mut host = Host::new(id, |_| {});
+        host.ask(1);
+        // The first sample of the round-trip time: it is the least, 1 ns.
+        host.echo(0, true);
+        host.ask(0);
+        host.ask(1);
+        let (share, most) = (host.share(), 1.0 + host.params.target_loss);
+        assert!(share <= most + 1e-9, "{id}: {share} of C, and at most {most}");
+    }
+}
+
+#[test]
 fn gaps_and_sizes_are_random_within_their_bounds() {
     let mut host = Host::new("expresspass", |p| {
         (p.jitter, p.credit_least, p.credit_most) = (0.1, 76, 92);

@@ -18,6 +18,10 @@ pub enum Op {
     StrayCnp(u8),
     /// An unexpected credit.
     StrayCredit(u8),
+    /// Of data without end, this many packets are left.
+    Finish(u8, u8),
+    /// Data without end is posted again; an idle flow begins anew.
+    Post(u8, bool),
     /// The first packet under way is lost, which only later packets or a timeout show.
     Drop(u8),
     /// The endpoint finds a loss and goes back, so many times.
@@ -41,6 +45,8 @@ impl Op {
             Self::Return(_, n) => Self::Return(0, n),
             Self::StrayCnp(_) => Self::StrayCnp(0),
             Self::StrayCredit(_) => Self::StrayCredit(0),
+            Self::Finish(_, n) => Self::Finish(0, n),
+            Self::Post(_, anew) => Self::Post(0, anew),
             Self::Drop(_) => Self::Drop(0),
             Self::Loss(_, n) => Self::Loss(0, n),
             Self::Timeout(_, n) => Self::Timeout(0, n),
@@ -71,6 +77,8 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (any::<u8>(), 1u8..20).prop_map(|(f, n)| Op::Return(f, n)),
         1 => any::<u8>().prop_map(Op::StrayCnp),
         1 => any::<u8>().prop_map(Op::StrayCredit),
+        1 => (any::<u8>(), 1u8..20).prop_map(|(f, n)| Op::Finish(f, n)),
+        1 => (any::<u8>(), any::<bool>()).prop_map(|(f, anew)| Op::Post(f, anew)),
         1 => any::<u8>().prop_map(Op::Drop),
         1 => (any::<u8>(), times()).prop_map(|(f, n)| Op::Loss(f, n)),
         1 => (any::<u8>(), times()).prop_map(|(f, n)| Op::Timeout(f, n)),
@@ -101,6 +109,16 @@ pub enum Did {
     StrayCnp(u32),
     /// See [`Op::StrayCredit`].
     StrayCredit(u32),
+    /// A flow has only so many packets left to send.
+    Finishes(u32, u32),
+    /// All that was posted is acknowledged.
+    Idle(u32),
+    /// More was posted.
+    Posted(u32),
+    /// More was posted to an idle flow over TCP, which restarts its window.
+    PostedIdle(u32),
+    /// More was posted to an idle flow, which begins anew.
+    PostedAnew(u32),
     /// A packet was lost on its way.
     Lost(u32),
     /// See [`Op::Loss`].
@@ -137,6 +155,12 @@ impl Did {
             Self::Acked(f, true) => return format!("{acks} with the echo of a mark {reach} the sender of flow {f}"),
             Self::Acked(f, false) => return format!("{acks} {reach} the sender of flow {f}"),
             Self::Lost(f) => return format!("{packets} of flow {f} {are} lost on the way"),
+            Self::Finishes(f, 1) => format!("flow {f} has one more packet to send"),
+            Self::Finishes(f, left) => format!("flow {f} has {left} more packets to send"),
+            Self::Idle(f) => format!("all data of flow {f} is acknowledged: it is idle"),
+            Self::Posted(f) => format!("more data is posted to flow {f}"),
+            Self::PostedIdle(f) => format!("more data is posted to flow {f}, which was idle: its window may restart"),
+            Self::PostedAnew(f) => format!("more data is posted to flow {f}, which begins anew with a new sender"),
             Self::Opened(f) => format!("flow {f} opens"),
             Self::Held(f) => format!("flow {f} has data but may not send"),
             Self::Noticed(f) => format!("a CNP or credit of the receiver reaches the sender of flow {f}"),

@@ -5,7 +5,7 @@ use fanin_cc::schemes::dcqcn::{self, CnpTiming, FastRecoveryWhile};
 use fanin_cc::schemes::dctcp::{self, EchoMode};
 use fanin_cc::schemes::newreno::WindowParams;
 use fanin_cc::{Scheme, Settings};
-use fanin_check::{World, run, sequences};
+use fanin_check::{Parameters, Subject, World, draws, run, sequences};
 use fanin_units::{Bytes, Time};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -50,10 +50,29 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn every_scheme_keeps_its_promises_with_other_parameters(draws in draws(), ops in sequences()) {
+        for id in fanin_cc::rows().iter().flat_map(|row| row.presets) {
+            let make = |changes: &Parameters| fanin_cc::settings(id, changes).map_err(|error| format!("{error:?}"));
+            let subject = Subject { make: &make, set: None };
+            let changes = subject.changes(&subject.scalable().expect("a preset can be made"), &draws);
+            if changes.is_empty() {
+                continue;
+            }
+            let settings = make(&changes).expect("it was accepted");
+            let ran = run(&|| settings.clone(), &ops);
+            prop_assert!(ran.is_ok(), "{id} with {changes:?}: {ran:#?}");
+        }
+    }
+}
+
 #[test]
 fn an_idle_network_sees_no_action() {
     for settings in presets() {
-        let mut world = World::new(&settings, 0);
+        let mut world = World::without_data(&settings);
         (0..3).try_for_each(|_| world.open()).expect("it opens");
         world.wait(Time::from_ms(100)).expect("it waits");
         for (action, count) in world.actions().iter() {

@@ -395,7 +395,7 @@ fn the_receiver_keeps_what_comes_early_and_says_so_once_per_packet() {
     let ready = |half: &mut ReceiveHalf| {
         let list = half.take_ready();
         let numbers: Vec<u64> = list.iter().map(|kept| kept.offset / 1000).collect();
-        half.give_back(list);
+        half.recycle(list);
         numbers
     };
     assert_eq!(half.on_data(data(0), 1), Arrived::InOrder { ack_due: true });
@@ -567,7 +567,7 @@ proptest! {
                         ended.push(kept.message.0);
                     }
                 }
-                receiver.give_back(ready);
+                receiver.recycle(ready);
             }
             for _ in 0..batch.min(back.items.len()) {
                 moved = true;

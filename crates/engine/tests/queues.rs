@@ -1,7 +1,11 @@
 //! The calendar queue against the plain heap.
 
-use fanin_engine::{CalendarQueue, Event, EventQueue, HeapQueue};
+#[path = "common/heap.rs"]
+mod heap;
+
+use fanin_engine::{CalendarQueue, Event, EventQueue};
 use fanin_units::Time;
+use heap::HeapQueue;
 use proptest::prelude::*;
 
 fn cases() -> ProptestConfig {

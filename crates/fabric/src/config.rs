@@ -207,7 +207,7 @@ pub struct Dependency {
 }
 
 /// One message to send.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Message {
     /// When the application posts it.
     pub start: Time,

@@ -44,7 +44,6 @@ mod routing;
 mod shaper;
 pub mod shared_buffer;
 pub mod sim;
-pub mod switches;
 mod table;
 pub mod tap;
 pub mod topology;
@@ -68,4 +67,3 @@ pub use results::{
 };
 pub use routing::{route_bytes, route_entries};
 pub use sim::Simulation;
-pub use switches::SwitchFabric;

@@ -19,6 +19,7 @@ struct Followed {
 }
 
 /// The messages of a partition, by their number in the whole network.
+#[derive(Default)]
 pub(crate) struct Messages {
     traffics: Vec<Traffic>,
     counters: Vec<TrafficCounters>,
@@ -65,16 +66,7 @@ impl Messages {
             counters: vec![TrafficCounters::default(); traffics.len()],
             loaded: vec![0; traffics.len()],
             traffics,
-            records: Table::default(),
-            states: Table::default(),
-            unpacked: Unpacked::default(),
-            connections: BTreeMap::new(),
-            triggers: Triggers::default(),
-            acked_now: Vec::new(),
-            triggered: VecDeque::new(),
-            stream_openers: BTreeMap::new(),
-            followed: BTreeMap::new(),
-            open: 0,
+            ..Self::default()
         }
     }
 

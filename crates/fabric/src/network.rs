@@ -39,7 +39,7 @@ use crate::results::{BufferUse, Ledger, Totals};
 use crate::routing::Routes;
 use fanin_cc::{Discipline, Instance, Settings};
 use fanin_engine::EventQueue;
-use fanin_units::{NodeId, PortId};
+use fanin_units::PortId;
 use std::sync::Arc;
 
 /// The links, switches and ports of a partition.
@@ -232,12 +232,6 @@ impl<Q: EventQueue> Network<Q> {
         let received = || self.pauses.iter().flat_map(|pauses| pauses.waiting());
         let credits = self.credits.iter().flat_map(|c| c.check(&self.egress, self.buffers.leaving(), received()));
         self.buffers.check(&self.egress).into_iter().chain(credits).collect()
-    }
-
-    /// Whether a node is a host.
-    #[inline(always)]
-    pub fn is_host(&self, node: NodeId) -> bool {
-        self.plan.config.graph.is_host(node)
     }
 
     /// Totals so far, but for those of hosts. Walks over all packets to fill in the ledger.

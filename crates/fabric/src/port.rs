@@ -34,7 +34,7 @@ const LAZY: u8 = 2;
 const OF_HOST: u8 = 4;
 
 /// One direction of a link and the port that feeds it. The first cache line has all fields needed per packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Port {
     /// When the last bit of the packet being sent leaves.
@@ -89,28 +89,16 @@ impl Port {
     /// An idle port.
     pub fn new(id: PortId, node: NodeId, peer: NodeId, rate: Rate, delay: Time) -> Self {
         Self {
-            busy_until: Time::ZERO,
             wake_at: Time::NEVER,
             delay,
-            queued: 0,
-            bytes: 0,
-            packets: 0,
             ps_per_byte: ps_per_byte(rate),
             id,
             state: UP,
-            waiting: 0,
-            paused: 0,
-            pfc_pending: 0,
-            turn: 0,
-            marking: 0,
             to_partition: WITHIN,
-            peak_queue: 0,
             rate,
             node,
             peer,
-            nic: 0,
-            home: 0,
-            epoch: 0,
+            ..Self::default()
         }
     }
 

@@ -37,7 +37,6 @@ mod rcc;
 mod rcp;
 mod recovery;
 mod share;
-mod switches;
 mod tcp;
 mod theory;
 mod threads;

@@ -1,9 +1,11 @@
 //! A run depends on its configuration alone: not on when it ran, on the queue that holds its events, or on how its
 //! nodes are spread over partitions.
 
+use crate::common::heap::HeapQueue;
 use crate::common::random::{Case, Schemes, congested, incast, lossy, stormy};
+use crate::common::windowed::WindowedQueue;
 use crate::common::*;
-use fanin_engine::{CalendarQueue, Event, EventQueue, HeapQueue, WindowedQueue};
+use fanin_engine::{CalendarQueue, Event, EventQueue};
 use fanin_fabric::tap::Wanted;
 use fanin_fabric::topology::LeafSpine;
 use fanin_fabric::*;

@@ -190,11 +190,6 @@ impl<W: Write> Writer<W> {
         self.emit(time, 0).map(|_| ())
     }
 
-    /// Time at which the trace became full, if it did: all later events are left out.
-    pub fn full_at(&self) -> Option<Time> {
-        self.full
-    }
-
     /// Events left out so far.
     pub fn left_out(&self) -> u64 {
         self.left_out

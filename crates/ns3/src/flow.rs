@@ -19,7 +19,7 @@ pub(crate) struct Nic {
 }
 
 /// A flow: its sender, and the state of its receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     /// Sending host.
     pub src: u32,
@@ -56,7 +56,7 @@ pub struct Flow {
     /// Data packets sent.
     pub sent: u32,
     /// Retransmissions.
-    pub again: u32,
+    pub retransmitted: u32,
     /// Data packets that arrived, and those of them with a mark.
     pub arrived: (u32, u32),
     pub(crate) furthest: u64,

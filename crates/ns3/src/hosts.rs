@@ -38,27 +38,12 @@ impl Network {
                 pg: flow.pg,
                 size: flow.bytes as u64,
                 start: now,
-                finished: false,
-                next: 0,
-                acked: 0,
                 device: NONE,
-                control: 0,
-                window: 0,
-                rate: 0,
-                line: 0,
-                next_at: 0,
-                last_size: 0,
                 wake_at: Time::NEVER,
-                timer: 0,
-                expected: 0,
                 arrived_at: u64::MAX,
                 done_at: u64::MAX,
-                sent: 0,
-                again: 0,
                 arrived: (0, 0),
-                furthest: 0,
-                nacked: 0,
-                nack_after: 0,
+                ..Flow::default()
             });
             self.events.push(now, Event::Made(self.flows.len() as u32 - 1));
             self.read += 1;
@@ -210,7 +195,7 @@ impl Network {
             sent_at: now,
         };
         f.sent += 1;
-        f.again += (f.next < f.furthest) as u32;
+        f.retransmitted += (f.next < f.furthest) as u32;
         f.next += payload as u64;
         f.furthest = f.furthest.max(f.next);
         let telemetry = self.stamps.then(Telemetry::default);

@@ -34,6 +34,7 @@ pub struct Counts {
 
 /// State of a device; the fields that every packet needs come first.
 #[repr(C)]
+#[derive(Default)]
 pub(crate) struct Running {
     /// Whether it is sending a packet.
     pub(crate) busy: bool,
@@ -395,17 +396,10 @@ fn idle_devices(wiring: &Wiring, errors_of_link: &[u32]) -> (Vec<Running>, Vec<N
             nics.push(Nic::default());
         }
         Running {
-            busy: false,
-            paused: 0,
-            queues: Default::default(),
-            bytes: [0; QUEUES],
-            waiting: 0,
-            queued: 0,
-            last: 0,
-            counts: Counts::default(),
             paused_since: [u64::MAX; QUEUES],
             errors: errors_of_link[i / 2],
             nic: if is_switch { NONE } else { nics.len() as u32 - 1 },
+            ..Running::default()
         }
     });
     (devices.collect(), nics)

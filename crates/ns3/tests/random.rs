@@ -136,7 +136,7 @@ proptest! {
             }
             if safe {
                 prop_assert!(flow.finished, "{flow:?}");
-                prop_assert_eq!(flow.again, 0);
+                prop_assert_eq!(flow.retransmitted, 0);
             }
         }
         prop_assert_eq!(network.flows().len(), case.flows.len());

@@ -11,7 +11,9 @@ use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram};
 use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
 use fanin_experiment::loaded::{self, Kind};
-use fanin_experiment::{Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, short_window};
+use fanin_experiment::{
+    CheckedSpec, Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, short_window,
+};
 use fanin_record::{Manifest, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
 use fanin_units::PortId;
 use fanin_wirelab::carry::Watch;
@@ -41,32 +43,42 @@ fn failed(error: impl std::fmt::Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
-fn read(
-    text: &str,
-    name: &str,
-    format: &str,
-    folder: &str,
-    overrides: &[String],
-    scheme: Option<&str>,
+/// A spec: a Python object with these attributes, such as a `Job`.
+#[derive(FromPyObject)]
+struct Given {
+    text: String,
+    name: String,
+    format: String,
+    folder: String,
+    overrides: Vec<String>,
+    scheme: Option<String>,
     seed: Option<u64>,
-) -> PyResult<Spec> {
-    let folder = Path::new(folder);
-    let mut spec = match format {
-        "toml" => Spec::from_toml(text, name, folder).map_err(refused)?,
-        "json" => Spec::from_json(text, name, folder).map_err(refused)?,
-        other => return Err(PyValueError::new_err(format!("format is \"toml\" or \"json\", not \"{other}\""))),
-    };
-    for change in overrides {
-        let (key, value) = split_change(change)?;
-        spec = spec.set(key, value).map_err(refused)?;
+}
+
+impl Given {
+    fn read(&self) -> PyResult<Spec> {
+        let folder = Path::new(&self.folder);
+        let mut spec = match &*self.format {
+            "toml" => Spec::from_toml(&self.text, &self.name, folder).map_err(refused)?,
+            "json" => Spec::from_json(&self.text, &self.name, folder).map_err(refused)?,
+            other => return Err(PyValueError::new_err(format!("format is \"toml\" or \"json\", not \"{other}\""))),
+        };
+        for change in &self.overrides {
+            let (key, value) = split_change(change)?;
+            spec = spec.set(key, value).map_err(refused)?;
+        }
+        if let Some(scheme) = &self.scheme {
+            spec = spec.with_scheme(scheme);
+        }
+        if let Some(seed) = self.seed {
+            spec = spec.with_seed(seed);
+        }
+        Ok(spec)
     }
-    if let Some(scheme) = scheme {
-        spec = spec.with_scheme(scheme);
+
+    fn check(&self) -> PyResult<CheckedSpec> {
+        self.read()?.check().map_err(refused)
     }
-    if let Some(seed) = seed {
-        spec = spec.with_seed(seed);
-    }
-    Ok(spec)
 }
 
 fn split_change(change: &str) -> PyResult<(&str, &str)> {
@@ -120,35 +132,10 @@ impl RunResult {
     fn failure(&self) -> Option<&str> {
         self.outcome.failure.as_ref().map(|failure| &*failure.problem)
     }
-    fn flows(&self) -> PyResult<ArrowTable> {
-        tables::flows(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn ports(&self) -> PyResult<ArrowTable> {
-        tables::ports(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn classes(&self) -> PyResult<ArrowTable> {
-        tables::classes(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn series(&self) -> PyResult<ArrowTable> {
-        tables::series(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn histograms(&self) -> PyResult<ArrowTable> {
-        tables::histograms(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn events(&self) -> PyResult<ArrowTable> {
-        tables::events(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn watch(&self) -> PyResult<ArrowTable> {
-        tables::watch(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn hops(&self) -> PyResult<ArrowTable> {
-        tables::hops(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn host_waits(&self) -> PyResult<ArrowTable> {
-        tables::host_waits(&self.outcome.run).map(ArrowTable::new).map_err(failed)
-    }
-    fn pauses(&self) -> PyResult<ArrowTable> {
-        tables::pauses(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+    fn table(&self, name: &str) -> PyResult<ArrowTable> {
+        let made = tables::ALL.iter().find(|(table, _)| *table == name);
+        let (_, make) = made.ok_or_else(|| PyValueError::new_err(format!("{name}: there is no such table")))?;
+        make(&self.outcome.run).map(ArrowTable::new).map_err(failed)
     }
     fn write(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = RunFiles {
@@ -163,61 +150,20 @@ impl RunResult {
 
 /// The checked spec with all defaults filled in, as JSON.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
-fn resolve(
-    py: Python<'_>,
-    text: &str,
-    name: &str,
-    format: &str,
-    folder: &str,
-    overrides: Vec<String>,
-    scheme: Option<&str>,
-    seed: Option<u64>,
-) -> PyResult<String> {
-    py.detach(|| {
-        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
-        let checked = spec.check().map_err(refused)?;
-        Ok(checked.to_json().to_string())
-    })
+fn resolve(py: Python<'_>, spec: Given) -> PyResult<String> {
+    py.detach(|| Ok(spec.check()?.to_json().to_string()))
 }
 
 /// The warnings of a spec that are known before it runs.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
-fn warnings(
-    py: Python<'_>,
-    text: &str,
-    name: &str,
-    format: &str,
-    folder: &str,
-    overrides: Vec<String>,
-    scheme: Option<&str>,
-    seed: Option<u64>,
-) -> PyResult<Vec<String>> {
-    py.detach(|| {
-        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
-        Ok(spec.check().map_err(refused)?.foreseen())
-    })
+fn warnings(py: Python<'_>, spec: Given) -> PyResult<Vec<String>> {
+    py.detach(|| Ok(spec.check()?.foreseen()))
 }
 
 /// The explanation of a spec as JSON.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
-fn explain(
-    py: Python<'_>,
-    text: &str,
-    name: &str,
-    format: &str,
-    folder: &str,
-    overrides: Vec<String>,
-    scheme: Option<&str>,
-    seed: Option<u64>,
-) -> PyResult<String> {
-    py.detach(|| {
-        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
-        let checked = spec.check().map_err(refused)?;
-        serde_json::to_string(&fanin_experiment::explain(&checked)).map_err(failed)
-    })
+fn explain(py: Python<'_>, spec: Given) -> PyResult<String> {
+    py.detach(|| serde_json::to_string(&fanin_experiment::explain(&spec.check()?)).map_err(failed))
 }
 
 /// Whether a program of the run is in Python.
@@ -231,19 +177,12 @@ fn interpreted(built: &Built) -> bool {
 /// Runs a spec without the GIL.
 #[pyfunction]
 #[pyo3(signature = (
-    text, name, format, folder, overrides, scheme, seed, flows, progress, max_memory_bytes=None, max_wall_s=None,
-    threads=1
+    spec, flows, progress, max_memory_bytes=None, max_wall_s=None, threads=1
 ))]
 #[allow(clippy::too_many_arguments)]
 fn run(
     py: Python<'_>,
-    text: &str,
-    name: &str,
-    format: &str,
-    folder: &str,
-    overrides: Vec<String>,
-    scheme: Option<&str>,
-    seed: Option<u64>,
+    spec: Given,
     flows: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
     max_memory_bytes: Option<u64>,
@@ -253,8 +192,7 @@ fn run(
     let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let (checked, built, listed, expected) = py.detach(|| {
-        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
-        let checked = spec.check().map_err(refused)?;
+        let checked = spec.check()?;
         let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
         let (listed, ignored) = given.unwrap_or_default();
         let expected = limits.check(&checked, &listed).map_err(too_much)?.map(of_cost);
@@ -276,10 +214,7 @@ fn run(
         }
         Ok::<_, PyErr>(())
     })?;
-    let measure = checked.measure();
-    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
-    let document = checked.document();
-    Ok(py.detach(|| left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml())))
+    Ok(py.detach(|| left_by_spec(outcome, &checked)))
 }
 
 /// Runs a spec on a wire, in processes that `program` starts, without the GIL.
@@ -287,13 +222,7 @@ fn run(
 #[allow(clippy::too_many_arguments)]
 fn run_wire(
     py: Python<'_>,
-    text: &str,
-    name: &str,
-    format: &str,
-    folder: &str,
-    overrides: Vec<String>,
-    scheme: Option<&str>,
-    seed: Option<u64>,
+    spec: Given,
     program: Vec<OsString>,
     progress: Option<Py<PyAny>>,
     clock: &str,
@@ -304,8 +233,7 @@ fn run_wire(
     let clock = Clock::parse(clock).map_err(wrong)?;
     let options = Options { clock, link: Link::parse(link).map_err(wrong)?, ..Options::default() };
     let (checked, of) = py.detach(|| {
-        let spec = read(text, name, format, folder, &overrides, scheme, seed)?;
-        let checked = spec.check().map_err(refused)?;
+        let checked = spec.check()?;
         let mut progress = |state: &fanin_experiment::Progress| look(progress.as_ref(), None, state);
         let of = match by_hand {
             None => fanin_wirelab::run_with(&checked, &options, &program, &mut progress),
@@ -325,11 +253,8 @@ fn run_wire(
         })?;
         Ok::<_, PyErr>((checked, of))
     })?;
-    let measure = checked.measure();
-    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
-    let (document, wire) = (checked.document(), of.described());
-    let (name, seed, allow_drops) = (&document.name, document.seed, measure.allow_drops);
-    let mut left = py.detach(|| left_by(of.outcome, sizes, allow_drops, name, seed, checked.to_toml()));
+    let wire = of.described();
+    let mut left = py.detach(|| left_by_spec(of.outcome, &checked));
     left.manifest.wire = Some(wire);
     Ok(left)
 }
@@ -337,20 +262,9 @@ fn run_wire(
 /// Runs a spec with messages that start up to `most_ps` later, as member `draw` of an ensemble, without the GIL.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
-fn run_moved(
-    py: Python<'_>,
-    text: &str,
-    name: &str,
-    format: &str,
-    folder: &str,
-    overrides: Vec<String>,
-    scheme: Option<&str>,
-    seed: Option<u64>,
-    most_ps: u64,
-    draw: u64,
-) -> PyResult<RunResult> {
+fn run_moved(py: Python<'_>, spec: Given, most_ps: u64, draw: u64) -> PyResult<RunResult> {
     py.detach(|| {
-        let checked = read(text, name, format, folder, &overrides, scheme, seed)?.check().map_err(refused)?;
+        let checked = spec.check()?;
         let built = fanin_wirelab::ensemble::moved(checked.build(), most_ps, draw);
         let outcome = fanin_experiment::run(built, &mut |_| true);
         let (measure, document) = (checked.measure(), checked.document());
@@ -380,11 +294,7 @@ type Carried = (Vec<(f64, u64)>, BTreeMap<&'static str, f64>);
 #[allow(clippy::too_many_arguments)]
 fn wire_carry(
     py: Python<'_>,
-    text: &str,
-    name: &str,
-    format: &str,
-    folder: &str,
-    overrides: Vec<String>,
+    spec: Given,
     processes: Vec<u64>,
     port: &str,
     every_s: f64,
@@ -393,7 +303,7 @@ fn wire_carry(
     go_on: Py<PyAny>,
 ) -> PyResult<Carried> {
     let found = py.detach(|| {
-        let checked = read(text, name, format, folder, &overrides, None, None)?.check().map_err(refused)?;
+        let checked = spec.check()?;
         let names = fanin_record::port_names(&checked.network().graph);
         let number = names.iter().position(|of| of == port);
         let number = number.ok_or_else(|| SpecError::new_err(format!("{port}: there is no such port")))?;
@@ -476,11 +386,7 @@ fn run_hpcc_under(
     let expected = py.detach(|| limits.check(ordinary.checked(), &[])).map_err(too_much)?.map(of_cost);
     let outcome = py.detach(|| ordinary.run(threads, &mut |state| look(progress.as_ref(), expected, state)));
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
-    let checked = ordinary.checked();
-    let measure = checked.measure();
-    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
-    let document = checked.document();
-    Ok(py.detach(|| left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml())))
+    Ok(py.detach(|| left_by_spec(outcome, ordinary.checked())))
 }
 
 fn wrong(what: String) -> PyErr {
@@ -558,7 +464,14 @@ fn hpcc_config(
     hpcc::generate::config(law, topology, flows, hpcc::generate::Wishes { stop, rate_ai, trace_file }).map_err(wrong)
 }
 
-/// The summary of a run.
+/// What a run of a spec leaves.
+fn left_by_spec(outcome: Outcome, checked: &CheckedSpec) -> RunResult {
+    let (measure, document) = (checked.measure(), checked.document());
+    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
+    left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml())
+}
+
+/// The same of any run.
 fn left_by(
     outcome: Outcome,
     sizes: SizeRange,
@@ -628,21 +541,19 @@ fn signals() -> bool {
 /// The ideals of messages of a spec in picoseconds, by another definition than the one that it ran with; none where
 /// there is none. `wanted` has the number of each message's traffic and its number there.
 #[pyfunction]
-#[allow(clippy::too_many_arguments)]
 fn ideals(
     py: Python<'_>,
-    text: &str,
+    spec: &str,
     name: &str,
-    format: &str,
-    folder: &str,
+    folder: PathBuf,
     flows: Option<&Bound<'_, PyAny>>,
     ideal: &str,
     wanted: Vec<(u16, u32)>,
 ) -> PyResult<Vec<Option<u64>>> {
     let table = flows.map(FlowTable::read).transpose()?;
     py.detach(|| {
-        let change = [format!("measure.slowdown={ideal}")];
-        let checked = read(text, name, format, folder, &change, None, None)?.check().map_err(refused)?;
+        let spec = Spec::from_json(spec, name, &folder).and_then(|spec| spec.set("measure.slowdown", ideal));
+        let checked = spec.and_then(|spec| spec.check()).map_err(refused)?;
         let listed = table.map(|table| table.flows(&checked.host_names())).transpose()?.unwrap_or_default().0;
         let ideal = checked.document().measure.slowdown;
         let found = ideal::ideals(&checked, listed, ideal, &wanted, &mut signals).map_err(refused)?;
@@ -700,23 +611,19 @@ fn bench_cases() -> Vec<(&'static str, &'static str)> {
 #[pyfunction]
 fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
+    let add = |id: &str, file: &str, presets: &[&str], manual: String| {
+        let item = PyDict::new(py);
+        item.set_item("id", id)?;
+        item.set_item("file", file)?;
+        item.set_item("presets", presets)?;
+        item.set_item("manual", manual)?;
+        list.append(item)
+    };
     for row in fanin_cc::rows() {
-        for preset in row.presets {
-            let item = PyDict::new(py);
-            item.set_item("id", preset)?;
-            item.set_item("file", row.file)?;
-            item.set_item("presets", row.presets.to_vec())?;
-            item.set_item("manual", row.manual())?;
-            list.append(item)?;
-        }
+        row.presets.iter().try_for_each(|preset| add(preset, row.file, row.presets, row.manual()))?;
     }
     for scheme in loaded::all::<dyn Program>() {
-        let item = PyDict::new(py);
-        item.set_item("id", scheme.id)?;
-        item.set_item("file", scheme.id)?;
-        item.set_item("presets", [scheme.id])?;
-        item.set_item("manual", &scheme.manual)?;
-        list.append(item)?;
+        add(scheme.id, scheme.id, &[scheme.id], scheme.manual.clone())?;
     }
     Ok(list)
 }
@@ -768,43 +675,24 @@ fn columns() -> String {
 
 /// The native module.
 #[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("SpecError", module.py().get_type::<SpecError>())?;
-    module.add("LimitError", module.py().get_type::<LimitError>())?;
-    module.add_class::<ArrowTable>()?;
-    module.add_class::<Progress>()?;
-    module.add_class::<RunResult>()?;
-    module.add_class::<endpoint::WireEndpoint>()?;
-    own::add_to(module)?;
-    module.add_function(wrap_pyfunction!(resolve, module)?)?;
-    module.add_function(wrap_pyfunction!(warnings, module)?)?;
-    module.add_function(wrap_pyfunction!(explain, module)?)?;
-    module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(run_wire, module)?)?;
-    module.add_function(wrap_pyfunction!(wire_member, module)?)?;
-    module.add_function(wrap_pyfunction!(wire_veth_refused, module)?)?;
-    module.add_function(wrap_pyfunction!(wire_host, module)?)?;
-    module.add_function(wrap_pyfunction!(wire_carry, module)?)?;
-    module.add_function(wrap_pyfunction!(run_moved, module)?)?;
-    module.add_function(wrap_pyfunction!(run_hpcc, module)?)?;
-    module.add_function(wrap_pyfunction!(run_hpcc_under, module)?)?;
-    module.add_function(wrap_pyfunction!(hpcc_topology, module)?)?;
-    module.add_function(wrap_pyfunction!(hpcc_poisson, module)?)?;
-    module.add_function(wrap_pyfunction!(hpcc_permutation, module)?)?;
-    module.add_function(wrap_pyfunction!(hpcc_incast, module)?)?;
-    module.add_function(wrap_pyfunction!(hpcc_config, module)?)?;
-    module.add_function(wrap_pyfunction!(htsim_spec, module)?)?;
-    module.add_function(wrap_pyfunction!(hpcc_spec, module)?)?;
-    module.add_function(wrap_pyfunction!(ideals, module)?)?;
-    module.add_function(wrap_pyfunction!(run_bench, module)?)?;
-    module.add_function(wrap_pyfunction!(bench_cases, module)?)?;
-    module.add_function(wrap_pyfunction!(schemes, module)?)?;
-    module.add_function(wrap_pyfunction!(policies, module)?)?;
-    module.add_function(wrap_pyfunction!(load_library, module)?)?;
-    module.add_function(wrap_pyfunction!(scheme_header, module)?)?;
-    module.add_function(wrap_pyfunction!(forget_schemes, module)?)?;
-    module.add_function(wrap_pyfunction!(schema, module)?)?;
-    module.add_function(wrap_pyfunction!(columns, module)?)?;
-    Ok(())
+mod _core {
+    #[pymodule_export]
+    use super::endpoint::WireEndpoint;
+    #[pymodule_export]
+    use super::{
+        ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_incast,
+        hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, htsim_spec, ideals, load_library, policies, resolve,
+        run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema, scheme_header, schemes, warnings,
+        wire_carry, wire_host, wire_member, wire_veth_refused,
+    };
+    use super::{LimitError, SpecError, own};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("SpecError", module.py().get_type::<SpecError>())?;
+        module.add("LimitError", module.py().get_type::<LimitError>())?;
+        own::add_to(module)
+    }
 }

@@ -16,11 +16,6 @@ impl Quantile {
     pub const P99: Self = Self { per_mille: 990 };
     /// The 99.9th percentile.
     pub const P999: Self = Self { per_mille: 999 };
-
-    /// From thousandths; more than 1000 is 1000.
-    pub const fn per_mille(per_mille: u32) -> Self {
-        Self { per_mille: if per_mille > 1000 { 1000 } else { per_mille } }
-    }
 }
 
 /// The percentile of sorted values by nearest rank: the smallest value such that at least the share `quantile` of all
@@ -71,7 +66,7 @@ mod tests {
     fn textbook_ranks() {
         let values = [15, 20, 35, 40, 50];
         for (per_mille, value) in [(0, 15), (50, 15), (300, 20), (400, 20), (401, 35), (500, 35), (1000, 50)] {
-            assert_eq!(nearest_rank(&values, Quantile::per_mille(per_mille)), Some(value), "{per_mille}");
+            assert_eq!(nearest_rank(&values, Quantile { per_mille }), Some(value), "{per_mille}");
         }
         assert_eq!(nearest_rank::<u8>(&[], Quantile::P50), None);
         let thousand: Vec<u32> = (1..=1000).collect();
@@ -89,7 +84,7 @@ mod tests {
                 let at_or_below = values.iter().filter(|w| *w <= v).count() as u64;
                 at_or_below * 1000 >= values.len() as u64 * u64::from(per_mille)
             });
-            prop_assert_eq!(nearest_rank(&values, Quantile::per_mille(per_mille)), naive);
+            prop_assert_eq!(nearest_rank(&values, Quantile { per_mille }), naive);
         }
     }
 }

@@ -75,17 +75,6 @@ pub fn precise_timers() {
     }
 }
 
-/// Whether this thread may run before all that is not of real time. The thread runs so from now on.
-///
-/// # Errors
-/// Where the system refuses.
-#[cfg(target_os = "linux")]
-pub fn run_in_real_time() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the parameters are valid during the call; 0 is this thread.
-    checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) }).map(drop)
-}
-
 /// Moves this thread, and the processes that it starts from now on, into a new network namespace. It ends with them.
 ///
 /// # Errors
@@ -160,10 +149,6 @@ mod elsewhere {
 
     fn unsupported<T>() -> io::Result<T> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "this needs Linux"))
-    }
-    /// See the function of Linux.
-    pub fn run_in_real_time() -> io::Result<()> {
-        unsupported()
     }
     /// See the function of Linux.
     pub fn enter_own_network() -> io::Result<()> {

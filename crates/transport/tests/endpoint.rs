@@ -9,6 +9,7 @@ use fanin_endpoint::selective::{Cap, Rules};
 use fanin_transport::Endpoint;
 use fanin_transport::endpoint::{Config, Event, PeerId, PostError, Reason};
 use fanin_units::{Rate, Time};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 /// Selective repeat.
@@ -197,7 +198,7 @@ fn poll(ends: &mut [Endpoint], mut done: impl FnMut(usize, Event) -> bool) {
 fn messages_over_sockets_arrive_whole_and_the_end_is_told() {
     let config = |id: &str| Config::new(Settings::preset(id).unwrap());
     for id in ["dcqcn", "dart", "hpcc"] {
-        let mut ends: Vec<_> = (0..3).map(|_| Endpoint::on_loopback(Some(0), config(id)).unwrap()).collect();
+        let mut ends: Vec<_> = (0..3).map(|_| Endpoint::bind((Ipv4Addr::LOCALHOST, 0), config(id)).unwrap()).collect();
         let server = ends[0].address().unwrap();
         assert!(server.ip().is_loopback());
         let contents = [content(1, 300_000), content(2, 300_001)];

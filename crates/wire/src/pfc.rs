@@ -2,7 +2,6 @@
 
 use crate::error::{WireError, put, require, take};
 use crate::ethernet::Mac;
-use fanin_units::Bytes;
 
 /// Destination address of every flow control frame. Bridges do not forward it, so it reaches the other end of the link
 /// and no one else.
@@ -27,9 +26,6 @@ pub struct Pfc {
 impl Pfc {
     /// Bytes of opcode, vector and quanta.
     pub const LEN: usize = 20;
-
-    /// One quantum of pause is the time of 512 bits, that is, of this many bytes.
-    pub const QUANTUM: Bytes = Bytes(64);
 
     /// Writes opcode, vector and quanta to the front of `buffer` and returns their length. Quanta of classes that are
     /// not enabled are 0.

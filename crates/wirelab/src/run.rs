@@ -228,19 +228,6 @@ fn described(timing: &[Timing]) -> WireTiming {
     }
 }
 
-/// Runs an experiment on a wire in virtual time over UDP, until its end or until `progress` returns false. `program`
-/// with its arguments is a process that calls [`crate::member::serve`].
-///
-/// # Errors
-/// What cannot run on a wire, before anything starts; a process that failed.
-pub fn run_on_wire(
-    spec: &CheckedSpec,
-    program: &[OsString],
-    progress: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<Outcome, WireError> {
-    run_with(spec, &Options::default(), program, progress).map(|of| of.outcome)
-}
-
 /// What else this clock and these links need.
 fn needs(spec: &CheckedSpec, options: &Options) -> Vec<String> {
     let mut missing = Vec::new();

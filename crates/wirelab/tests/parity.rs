@@ -1,13 +1,15 @@
 //! Frames between the parts of a network, all in one thread: everything is as in the simulator, to the picosecond.
 
 mod common;
+#[path = "common/local.rs"]
+mod local;
 
 use common::*;
 use fanin_cc::Settings;
 use fanin_engine::{Stream, Streams};
 use fanin_experiment::built::Built;
 use fanin_units::Time;
-use fanin_wirelab::Local;
+use local::Local;
 use std::cell::Cell;
 
 fn parity(name: &str, text: &str, until: Time) {

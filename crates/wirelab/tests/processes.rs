@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use fanin_experiment::{Outcome, run};
 use fanin_units::Time;
-use fanin_wirelab::{Clock, Options, Processes, WireError, run_by_hand, run_on_wire};
+use fanin_wirelab::{Clock, Options, Processes, WireError, run_by_hand, run_with};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 fn on_wire(text: &str) -> Result<Outcome, WireError> {
-    run_on_wire(&spec(text), &program(), &mut |_| true)
+    run_with(&spec(text), &Options::default(), &program(), &mut |_| true).map(|of| of.outcome)
 }
 
 fn same(text: &str) {
@@ -199,6 +199,7 @@ fn a_host_by_hand_that_hangs_or_dies_ends_the_run_and_all_other_parts() {
 
 #[test]
 fn a_program_that_is_no_part_of_a_run_is_an_error() {
-    let found = run_on_wire(&spec(&experiment(&star(3), "dcqcn", POISSON)), &["/bin/true".into()], &mut |_| true);
+    let spec = spec(&experiment(&star(3), "dcqcn", POISSON));
+    let found = run_with(&spec, &Options::default(), &["/bin/true".into()], &mut |_| true).map(|of| of.outcome);
     assert!(matches!(found, Err(WireError::Failed(_))), "{found:?}");
 }

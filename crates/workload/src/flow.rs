@@ -10,7 +10,7 @@ pub const ENDLESS: u64 = 1 << 60;
 pub const NO_GROUP: u32 = u32::MAX;
 
 /// One message or long transfer.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Flow {
     /// Time of its post at the sender, unless its `dependency` says otherwise.
     pub start: Time,

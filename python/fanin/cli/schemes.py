@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fanin import stopping
+from fanin import _core, own_schemes, stopping
 from fanin.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -76,7 +77,8 @@ def check_scheme(
         str,
         typer.Argument(
             metavar="SCHEME",
-            help="FILE.py:CLASS, the path of a shared library like ./libmine.so, or the id of a built-in scheme.",
+            help="FILE.py:CLASS, which is a scheme, load balancing or a queue discipline; the path of a shared library "
+            "like ./libmine.so; or the id of a built-in scheme.",
             show_default=False,
             autocompletion=complete_scheme,
         ),
@@ -85,27 +87,49 @@ def check_scheme(
         int, typer.Option(min=1, max=2**32 - 1, metavar="N", help="Random sequences of events to run.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, metavar="N", help="It draws the sequences.")] = 0,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A parameter of the scheme in all sequences; repeatable. Without, some sequences have random ones.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check with random events that a scheme keeps its promises, and show the shortest sequence that breaks one.
 
-    Hosts and a switch open and close flows, send, mark and lose packets, find losses and call timers, also
-    unexpectedly. After each hook the rate is at most the line rate, and above 0 or with a timer that ends the rest; the
-    window is at least 1 byte; the next timer is later than now; bytes are conserved. In the end every byte is
-    acknowledged, and a replay gives the same answers. A small network has the same events on one and on two threads.
+    Hosts and a switch open and close flows, send, mark and lose packets, find losses, are idle and send again, and call
+    timers, also unexpectedly. After each hook the rate is at most the line rate, and above 0 or with a timer that ends
+    the rest; the window is at least 1 byte; the next timer is later than now; bytes are conserved. In the end every
+    byte is acknowledged, and a replay gives the same answers. A quarter of the sequences scale some of the scheme's
+    parameters by 1/4 to 4, as far as it accepts that; --set fixes them instead, and the others are the defaults.
+
+    Load balancing answers with the index of a choice; the empty queue of a discipline lets packets in; of both, a
+    replay gives the same answers. A small network has the same events on one and on two threads.
 
     \b
     Examples:
       fanin check-scheme my_scheme.py:MyScheme
+      fanin check-scheme my_scheme.py:MyScheme --set cut=0.9
+      fanin check-scheme my_policy.py:MyBalancer
       fanin check-scheme my_scheme.py:MyScheme --cases 100000 --seed 7
       fanin check-scheme dctcp --cases 20 --json
     """
     from fanin.scheme_check import check_scheme as check
 
-    known = known_scheme(scheme, scheme)
+    try:
+        policy = own_schemes.policy(scheme)
+    except OSError as error:
+        raise _core.SpecError(f"{scheme}: {error.filename}: {error.strerror}") from None
+    known = policy or known_scheme(scheme, scheme)
     assert known is not None
+    try:
+        parameters = json.loads(_core.parameters_of(set_)) if set_ else None
+    except ValueError as error:
+        raise CommandError(str(error), WRONG_SPEC) from None
     with stopping.stoppable():
-        report = check(known, cases=cases, seed=seed)
+        report = check(known, parameters=parameters, cases=cases, seed=seed)
     if as_json:
         emit(report.as_dict())
     else:

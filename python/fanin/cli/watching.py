@@ -56,7 +56,7 @@ def watch(
     as_json: AsJson = False,
 ) -> None:
     """Draw a scheme of your own as a flow joins and leaves, anew whenever its file is saved: goodput, window, rate,
-    queue, and what its watch() returns.
+    queue, and what watch() of its senders, receivers and switches returns.
 
     An error in the file is printed with its line, and the watch goes on. Ctrl-C ends it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -104,7 +105,7 @@ def rows_calibration(measures: Measures) -> list[Row]:
     """The closest setting, and the results of the headline's setting."""
     found = errors(measures)
     rows = []
-    claim = "dart-table1-values (row of DCQCN)"
+    row = partial(Row, "dart-table1-values (row of DCQCN)")
     nearest = [min(found, key=lambda setting: found[setting])] if found else []
     for what, (law, who, us) in zip(
         ("nearest of the sweep", "used below (row E15's default)"),
@@ -113,8 +114,7 @@ def rows_calibration(measures: Measures) -> list[Row]:
     ):
         away = found.get((law, who, us), float("nan"))
         rows.append(
-            Row(
-                claim,
+            row(
                 what,
                 "17 / 41 / 67 %",
                 f"{law}; {who}; {us} us: {away:.1f} points away",
@@ -129,8 +129,7 @@ def rows_calibration(measures: Measures) -> list[Row]:
         }
         ran = {us: values for us, values in found_at.items() if values}
         rows.append(
-            Row(
-                claim,
+            row(
                 f"marked, {law}, any load and long flows; jitter {' / '.join(map(str, ran))} us",
                 "17 / 41 / 67 %",
                 " / ".join(f"{min(values):.1f} to {max(values):.1f}" for values in ran.values()) + " %",
@@ -141,8 +140,7 @@ def rows_calibration(measures: Measures) -> list[Row]:
     for percent, paper in zip(LOADS, TABLE_1["dcqcn"], strict=True):
         marked = at(measures, (STEP, SNAPSHOT, CALIBRATED_US, percent), "marked")
         rows.append(
-            Row(
-                claim,
+            row(
                 f"marked at {percent} %, {STEP}, {CALIBRATED_US} us",
                 f"{paper} %",
                 f"{marked:.1f} %",

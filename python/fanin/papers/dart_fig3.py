@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -213,20 +214,19 @@ def rows_3(measures: Measures) -> list[Row]:
     limit_us = drain_us + 2 * BASE_RTT_US
     enough = 0.98 * (GOODPUT_GBPS - CROWD * MESSAGE * 8 / PERIOD_US / 1e3)
     claim = "dart-fig3-shortlived"
+    row = partial(Row, claim)
     for scheme in INCAST[1:]:
         run = again[scheme]
         held = [b - a for a, b in zip(run["held_from_us"], run["held_to_us"], strict=True)]
         rows += [
-            Row(
-                claim,
+            row(
                 f"{scheme}: the long flow is held, longest of {len(held)} incasts",
                 "as long as the short flows",
                 f"{max(held):.0f} us",
                 f"at most {limit_us:.0f} us, drain and 2 RTT",
                 band(max(held), 0, limit_us),
             ),
-            Row(
-                claim,
+            row(
                 f"{scheme}: goodput of the long flow, an incast every 1 ms",
                 "not hurt",
                 f"{run['goodput_gbps'][0]:.2f} Gb/s",
@@ -241,16 +241,14 @@ def rows_3(measures: Measures) -> list[Row]:
     }
     plain, ahead = after["dart-dasr"], after["dart-dasr-lookahead"]
     rows += [
-        Row(
-            claim,
+        row(
             "from an incast's post to the hold, dart-dasr and dart-dasr-lookahead: the first, mean",
             "earlier with look-ahead",
             f"{plain[0]:.0f} and {ahead[0]:.0f} us, {np.mean(plain):.0f} and {np.mean(ahead):.0f} us",
             "look-ahead no later",
             strict(bool(ahead[0] <= plain[0] and np.mean(ahead) <= np.mean(plain))),
         ),
-        Row(
-            claim,
+        row(
             "goodput of the long flow under DCQCN and dart-dasr",
             "DCQCN's is lower",
             f"{again['dcqcn']['goodput_gbps'][0]:.2f} and {again['dart-dasr']['goodput_gbps'][0]:.2f} Gb/s",
@@ -281,7 +279,7 @@ def rows_3(measures: Measures) -> list[Row]:
 
 def rows_of_one(one: dict[str, Measured]) -> list[Row]:
     """The picture in numbers; times are samples of 1 us."""
-    claim = "dart-fig3-shortlived (one incast)"
+    row = partial(Row, "dart-fig3-shortlived (one incast)")
 
     def each(schemes: tuple[str, ...], text: dict[str, str]) -> str:
         return "; ".join(f"{scheme} {text[scheme]}" for scheme in schemes)
@@ -293,32 +291,28 @@ def rows_of_one(one: dict[str, Measured]) -> list[Row]:
     peak = {s: max(one[s]["queue_kb"]) for s in INCAST}
     ahead = [told[s] < told["dart-dasr"] for s in ("dart-dasr-lookahead", "dart")]
     return [
-        Row(
-            claim,
+        row(
             f"from the incast's first packet at the receiver to 1/{CROWD + 1} at the long flow's sender",
             "earlier with look-ahead",
             each(INCAST[1:], {s: f"{us:.0f} us" for s, us in told.items()}),
             "both with look-ahead before dart-dasr",
             order(ahead),
         ),
-        Row(
-            claim,
+        row(
             "from the last short message's end to line rate again",
             "only for the duration of the short flows",
             each(INCAST[1:], {s: f"{us:.0f} us" for s, us in back.items()}),
             f"at most 2 RTT, {2 * BASE_RTT_US:.0f} us",
             band(max(back.values()), 0, 2 * BASE_RTT_US),
         ),
-        Row(
-            claim,
+        row(
             "completion of the last short message",
             "latency is not hurt: below DCQCN's",
             each(INCAST, {s: f"{us:.1f} us" for s, us in last.items()}),
             "each below DCQCN's",
             order([last[s] < last["dcqcn"] for s in INCAST[1:]]),
         ),
-        Row(
-            claim,
+        row(
             f"lost by the long flow in {RECOVERY_US / 1e3:g} ms, beyond the incast's own bytes; highest queue",
             "does not hurt the long flow's throughput",
             each(INCAST, {s: f"{lost[s]:.0f} KB, {peak[s]:.0f} KB" for s in INCAST}),

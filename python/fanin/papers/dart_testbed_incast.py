@@ -8,6 +8,7 @@ senders are paced packet by packet at C/n, and not by delays of whole messages.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,6 @@ from fanin.papers.experiment import (
     Measures,
     Row,
     Verdict,
-    band,
     gain_band,
     order,
     over_seeds,
@@ -163,20 +163,20 @@ def rows_reduction(measures: Measures) -> list[Row]:
         for share in ("median", "p99"):
             ours = ratio(measures, INFINIBAND, degree, share)
             what = f"{share} at degree {degree}, infiniband / dart-dasr"
-            found.append(Row(claim, what, "2.5 to 3.3", f"{ours:.2f}", "1.8 to 4.0", band(ours, 1.8, 4.0)))
+            found.append(Row.by("band", claim, what, "2.5 to 3.3", ours, ".2f", "1.8 to 4.0"))
     least = min(ratio(measures, INFINIBAND, degree, share) for degree in degrees for share in ("median", "p99"))
     what = "least of these ratios at any degree"
-    found.append(Row(claim, what, "2.5", f"{least:.2f}", "above 1", strict(least > 1)))
+    found.append(Row.by("strict", claim, what, "2.5", least, ".2f", "above 1"))
     tails = [at(measures, INFINIBAND, n, "p99") / at(measures, INFINIBAND, n, "median") for n in degrees]
     for degree, tail in zip(degrees, tails, strict=True):
         what = f"p99 / median at degree {degree}, infiniband"
-        found.append(Row(claim, what, "about 1.2", f"{tail:.2f}", "1.05 to 1.5", band(tail, 1.05, 1.5)))
+        found.append(Row.by("band", claim, what, "about 1.2", tail, ".2f", "1.05 to 1.5"))
     return found
 
 
 def rows_shape(measures: Measures) -> list[Row]:
     """Times grow with the degree, and DASR's distribution is narrower and to the left."""
-    claim = "dart-fig10-shape"
+    row = partial(Row, "dart-fig10-shape")
     found = []
     for case in (DASR, INFINIBAND):
         for share in ("median", "p99"):
@@ -184,15 +184,15 @@ def rows_shape(measures: Measures) -> list[Row]:
             rising = order([late >= early for early, late in pairwise(times)])
             said = ", ".join(f"{us:.0f}" for us in times)
             what = f"{share} of {case} by degree, us"
-            found.append(Row(claim, what, "grows", said, "non-decreasing", rising))
+            found.append(row(what, "grows", said, "non-decreasing", rising))
     pairs = {share: [at(measures, case, MOST, share) for case in (DASR, INFINIBAND)] for share in SHARES}
     for share, (ours, other) in pairs.items():
         what, said = f"{share} at degree 16, dart-dasr and infiniband, us", f"{ours:.0f}, {other:.0f}"
-        found.append(Row(claim, what, "lower", said, "dart-dasr below", order([ours < other])))
+        found.append(row(what, "lower", said, "dart-dasr below", order([ours < other])))
     width = [spread(measures, case) for case in (DASR, INFINIBAND)]
     what = "p99 - p1 at degree 16, dart-dasr and infiniband, us"
     said = f"{width[0]:.0f}, {width[1]:.0f}"
-    return [*found, Row(claim, what, "narrower", said, "dart-dasr below", order([width[0] < width[1]]))]
+    return [*found, row(what, "narrower", said, "dart-dasr below", order([width[0] < width[1]]))]
 
 
 def rows_long(measures: Measures) -> list[Row]:

@@ -110,14 +110,7 @@ def rows_14(measures: Measures) -> list[Row]:
         claim, at = "dctcp-fig14-queue", f"{n} flows: "
         rows += [
             *(
-                Row(
-                    claim,
-                    f"{at}goodput of {s}, Gb/s",
-                    "0.95",
-                    f"{goodput[s]:.3f}",
-                    "0.94 to 0.96",
-                    band(goodput[s], 0.94, 0.96),
-                )
+                Row.by("band", claim, f"{at}goodput of {s}, Gb/s", "0.95", goodput[s], ".3f", "0.94 to 0.96")
                 for s in SCHEMES
             ),
             Row(
@@ -136,14 +129,7 @@ def rows_14(measures: Measures) -> list[Row]:
                 f"10 to {25 + n}",
                 band(median["dctcp"], 10, 25 + n),
             ),
-            Row(
-                claim,
-                f"{at}p95 queue dctcp / newreno",
-                "about 0.1",
-                f"{ratio:.3f}",
-                "at most 0.15",
-                band(ratio, 0.0, 0.15),
-            ),
+            Row.by("band", claim, f"{at}p95 queue dctcp / newreno", "about 0.1", ratio, ".3f", "at most 0.15"),
             Row(
                 claim,
                 f"{at}median queue of newreno, packets",
@@ -216,22 +202,8 @@ def rows_18(measures: Measures) -> list[Row]:
     timeouts = {scheme: sum(pooled(measures, (scheme, 0), "timeouts")) for scheme in SCHEMES}
     return [
         *(row for name in ("dctcp", LOW_K) for row in rows_18_rates(measures, name)),
-        Row(
-            claim,
-            "timeouts of newreno, all seeds",
-            "some",
-            f"{timeouts['newreno']:.0f}",
-            "above 0",
-            strict(timeouts["newreno"] > 0),
-        ),
-        Row(
-            claim,
-            "timeouts of dctcp, all seeds",
-            "none told",
-            f"{timeouts['dctcp']:.0f}",
-            "0",
-            strict(timeouts["dctcp"] == 0),
-        ),
+        Row.by("strict", claim, "timeouts of newreno, all seeds", "some", timeouts["newreno"], ".0f", "above 0"),
+        Row.by("strict", claim, "timeouts of dctcp, all seeds", "none told", timeouts["dctcp"], ".0f", "0"),
     ]
 
 

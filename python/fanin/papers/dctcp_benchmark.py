@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -129,6 +130,7 @@ def rows_workload(measures: Measures) -> list[Row]:
 def rows_arrivals(measures: Measures, arrivals: str) -> list[Row]:
     """Claim `dctcp-sec22-workload` with one kind of arrivals."""
     claim, name = f"dctcp-sec22-workload (flows {arrivals})", (key("newreno", arrivals), 1)
+    row = partial(Row, claim)
     answers = sorted(set(pooled(measures, name, "answers")))
     sizes = np.asarray(pooled(measures, name, "bytes"))
     small, heavy = float((sizes < 1e5).mean()), float(sizes[sizes > LARGE].sum() / sizes.sum())
@@ -136,29 +138,20 @@ def rows_arrivals(measures: Measures, arrivals: str) -> list[Row]:
     zero = mean([float(gap == 0) for gap in pooled(measures, name, "gaps_ms")])
     middle, high = quantile(large, 0.5), quantile(large, 0.75)
     return [
-        Row(
-            claim,
+        row(
             "sizes of answers",
             "1.6 to 2 KB",
             ", ".join(f"{size:,.0f} B" for size in answers),
             "2,000 B",
             strict(answers == [2000]),
         ),
-        Row(claim, "flows below 100 KB", "most", f"{small:.1%}", "above half", strict(small > 0.5)),
-        Row(claim, "bytes in flows above 1 MB", "most", f"{heavy:.1%}", "above half", strict(heavy > 0.5)),
-        Row(
-            claim,
-            "flows of a server at once, median",
-            "36",
-            f"{quantile(at_once, 0.5):.0f}",
-            "25 to 50",
-            band(quantile(at_once, 0.5), 25, 50),
-        ),
-        Row(claim, "of these above 1 MB, median", "1", f"{middle:.0f}", "0 to 2", band(middle, 0, 2)),
-        Row(claim, "of these above 1 MB, 75th percentile", "2", f"{high:.0f}", "1 to 3", band(high, 1, 3)),
-        Row(claim, "gaps of 0", "half", f"{zero:.1%}", "at least 40 %", band(zero, 0.4, 1)),
-        Row(
-            claim,
+        row("flows below 100 KB", "most", f"{small:.1%}", "above half", strict(small > 0.5)),
+        row("bytes in flows above 1 MB", "most", f"{heavy:.1%}", "above half", strict(heavy > 0.5)),
+        Row.by("band", claim, "flows of a server at once, median", "36", quantile(at_once, 0.5), ".0f", "25 to 50"),
+        Row.by("band", claim, "of these above 1 MB, median", "1", middle, ".0f", "0 to 2"),
+        Row.by("band", claim, "of these above 1 MB, 75th percentile", "2", high, ".0f", "1 to 3"),
+        Row.by("band", claim, "gaps of 0", "half", zero, ".1%", "at least 40 %"),
+        row(
             "flows of a server at once, 99.99th percentile",
             "above 1,600",
             f"{float(np.quantile(at_once, 0.9999)):.0f}",
@@ -265,7 +258,7 @@ def rows_baseline(measures: Measures) -> list[Row]:
 
 def rows_background(measures: Measures, reading: str) -> list[Row]:
     """Claim `dctcp-fig23-background`."""
-    claim = f"dctcp-fig23-background ({reading})"
+    row = partial(Row, f"dctcp-fig23-background ({reading})")
     names = {scheme: (key(scheme, reading), 1) for scheme in SCHEMES}
     means = {s: {b: mean(pooled(measures, names[s], b)) for b in BINS} for s in SCHEMES}
     tails = {s: {b: quantile(pooled(measures, names[s], b), 0.95) for b in BINS} for s in SCHEMES}
@@ -283,8 +276,7 @@ def rows_background(measures: Measures, reading: str) -> list[Row]:
     flows = sum(pooled(measures, names["dctcp"], "flows"))
     return [
         *(
-            Row(
-                claim,
+            row(
                 f"{SHORT}: gain of dctcp in the {what}, ms",
                 paper,
                 f"{gain:.2f} ({found['newreno'][SHORT]:.2f} to {found['dctcp'][SHORT]:.2f})",
@@ -293,16 +285,14 @@ def rows_background(measures: Measures, reading: str) -> list[Row]:
             )
             for what, (gain, found, paper, low, high) in gains.items()
         ),
-        Row(
-            claim,
+        row(
             "dctcp at most newreno in mean and 95th percentile, by bins of size, 10 % slack above 10 MB",
             "always",
             f"{sum(kept)} of {len(kept)}",
             "always",
             order(kept),
         ),
-        Row(
-            claim,
+        row(
             f"of {flows:,.0f} background flows with a timeout: newreno, dctcp",
             "none",
             ", ".join(f"{timeouts[s]:.0f}" for s in SCHEMES),
@@ -315,29 +305,26 @@ def rows_background(measures: Measures, reading: str) -> list[Row]:
 
 def rows_query(measures: Measures, reading: str) -> list[Row]:
     """Claim `dctcp-fig24-query`."""
-    claim = f"dctcp-fig24-query ({reading})"
+    row = partial(Row, f"dctcp-fig24-query ({reading})")
     share = {s: late(measures, key(s, reading), 1) for s in SCHEMES}
     times = {s: pooled(measures, (key(s, reading), 1), "query_ms") for s in SCHEMES}
     tail = {s: [quantile(times[s], part) for part in PERCENTILES[1:]] for s in SCHEMES}
     return [
-        Row(
-            claim,
+        row(
             "newreno: queries with a timeout",
             "1.15 %",
             f"{share['newreno']:.2f} % of {len(times['newreno']):,}",
             "0.2 to 4 %",
             band(share["newreno"], 0.2, 4),
         ),
-        Row(
-            claim,
+        row(
             "dctcp: queries with a timeout",
             "none",
             f"{share['dctcp']:.2f} % of {len(times['dctcp']):,}",
             "at most 0.01 %",
             strict(share["dctcp"] <= 0.01),
         ),
-        Row(
-            claim,
+        row(
             "95th, 99th, 99.9th percentile in ms: newreno, dctcp",
             "dctcp below",
             "; ".join(", ".join(f"{value:.2f}" for value in tail[s]) for s in SCHEMES),
@@ -406,22 +393,8 @@ def rows_scaled(measures: Measures, reading: str) -> list[Row]:
     unscaled = p95(measures, names["dctcp"], 1, SHORT)
     ratio = tails[SHORT]["dctcp"] / unscaled
     return [
-        Row(
-            claim,
-            "newreno: queries with a timeout",
-            "92 %",
-            f"{share['newreno']:.1f} %",
-            "60 to 100 %",
-            band(share["newreno"], 60, 100),
-        ),
-        Row(
-            claim,
-            "dctcp: queries with a timeout",
-            "0.3 %",
-            f"{share['dctcp']:.2f} %",
-            "at most 2 %",
-            band(share["dctcp"], 0, 2),
-        ),
+        Row.by("band", claim, "newreno: queries with a timeout", "92 %", share["newreno"], ".1f %", "60 to 100 %"),
+        Row.by("band", claim, "dctcp: queries with a timeout", "0.3 %", share["dctcp"], ".2f %", "at most 2 %"),
         Row(
             claim,
             "queries: gain of dctcp at the 95th percentile, ms",
@@ -477,14 +450,7 @@ def rows_switches(measures: Measures, reading: str) -> list[Row]:
             )
             for name in paper
         ),
-        Row(
-            claim,
-            f"{DEEP}: 95th percentile of {SHORT}, ms",
-            "above 80",
-            f"{tail[DEEP]:.1f}",
-            "above 50",
-            band(tail[DEEP], 50, np.inf),
-        ),
+        Row.by("band", claim, f"{DEEP}: 95th percentile of {SHORT}, ms", "above 80", tail[DEEP], ".1f", "above 50"),
     ]
 
 
@@ -582,23 +548,21 @@ def listed(values: Mapping[str, Sequence[float]], digits: int) -> str:
 
 def rows_more_background(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig26a-27a-background`."""
-    claim = "dctcp-fig26a-27a-background"
+    row = partial(Row, "dctcp-fig26a-27a-background")
     ran = [factor for factor in FACTORS if factor in points(measures, key("dctcp", BACKGROUND))]
     names = {s: key(s, BACKGROUND) for s in SCHEMES}
     found = []
     for what, label in ((SHORT, "short messages"), ("query_ms", "queries")):
         tails = {s: [p95(measures, names[s], factor, what) for factor in ran] for s in SCHEMES}
         found += [
-            Row(
-                claim,
+            row(
                 f"{label}, 95th percentile, ms",
                 "rises with the background",
                 listed(tails, 2),
                 "never falls",
                 order([a <= b for line in tails.values() for a, b in pairwise(line)]),
             ),
-            Row(
-                claim,
+            row(
                 f"{label}, 95th percentile: dctcp below newreno, background x {', '.join(map(str, ran))}",
                 "always",
                 ", ".join(f"{b:.2f} < {a:.2f}" for a, b in zip(*tails.values(), strict=True)),
@@ -609,7 +573,7 @@ def rows_more_background(measures: Measures) -> list[Row]:
     share = {s: [late(measures, names[s], factor) for factor in ran] for s in SCHEMES}
     kept = [a > b for a, b in zip(*share.values(), strict=True)]
     ours = listed(share, 2)
-    return [*found, Row(claim, "queries with a timeout, %", "newreno above dctcp", ours, "always", order(kept))]
+    return [*found, row("queries with a timeout, %", "newreno above dctcp", ours, "always", order(kept))]
 
 
 def rows_larger_answers(measures: Measures, reading: str) -> list[Row]:
@@ -623,14 +587,7 @@ def rows_larger_answers(measures: Measures, reading: str) -> list[Row]:
     last = share["newreno"][-1]
     tails = listed({s: [p95(measures, names[s], total, "query_ms") for total in ran] for s in SCHEMES}, 1)
     return [
-        Row(
-            claim,
-            "newreno, 1 MB: queries with a timeout",
-            "almost all",
-            f"{last:.1f} %",
-            "above 60 %",
-            band(last, 60, 100),
-        ),
+        Row.by("band", claim, "newreno, 1 MB: queries with a timeout", "almost all", last, ".1f %", "above 60 %"),
         Row(
             claim,
             f"newreno, {', '.join(map(str, ran))} KB: queries with a timeout, %",

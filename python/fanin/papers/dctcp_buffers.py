@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
@@ -137,6 +138,7 @@ def rows_table2(measures: Measures) -> list[Row]:
 def rows_pressure(measures: Measures) -> list[Row]:
     """Claim `dctcp-table2-bufferpressure`: no long flows, and all 66."""
     claim, none, all_ports = "dctcp-table2-bufferpressure", PORTS[0], PORTS[-1]
+    row = partial(Row, claim)
     p95 = {
         (s, n): over_seeds(measures, (s, n), "completion_ms", percentile(0.95))
         for s in WINDOWS
@@ -148,18 +150,12 @@ def rows_pressure(measures: Measures) -> list[Row]:
     alone = {"newreno": "9.87", "dctcp": "9.17"}
     return [
         *(
-            Row(
-                claim,
-                f"{s}: p95 of queries without long flows, ms",
-                alone[s],
-                f"{p95[s, none]:.2f}",
-                "8.5 to 11",
-                band(p95[s, none], 8.5, 11),
+            Row.by(
+                "band", claim, f"{s}: p95 of queries without long flows, ms", alone[s], p95[s, none], ".2f", "8.5 to 11"
             )
             for s in SCHEMES
         ),
-        Row(
-            claim,
+        row(
             "dctcp: p95 with long flows / without",
             "0.99 (9.09 ms)",
             f"{grown['dctcp']:.3f} ({p95['dctcp', all_ports]:.2f} ms)",
@@ -167,8 +163,7 @@ def rows_pressure(measures: Measures) -> list[Row]:
             band(grown["dctcp"], 0, 1.1),
         ),
         *(
-            Row(
-                claim,
+            row(
                 f"{s}: p95 with long flows / without",
                 "4.8 (46.94 ms)",
                 f"{grown[s]:.2f} ({p95[s, all_ports]:.2f} ms)",
@@ -179,8 +174,7 @@ def rows_pressure(measures: Measures) -> list[Row]:
             for s in ("newreno", ANEW)
         ),
         *(
-            Row(
-                claim,
+            row(
                 f"{s}: queries with a timeout, with long flows, %",
                 "7",
                 f"{late[s]:.1f}",
@@ -190,16 +184,14 @@ def rows_pressure(measures: Measures) -> list[Row]:
             )
             for s in ("newreno", ANEW)
         ),
-        Row(
-            claim,
+        row(
             "dctcp: queries with a timeout, with long flows, %",
             "0.08",
             f"{late['dctcp']:.2f}",
             "at most 0.5",
             band(late["dctcp"], 0, 0.5),
         ),
-        Row(
-            claim,
+        row(
             "goodput of the long flows, dctcp / newreno",
             "1",
             f"{rate['dctcp'] / rate['newreno']:.3f}",
@@ -211,7 +203,7 @@ def rows_pressure(measures: Measures) -> list[Row]:
 
 def rows_losses(measures: Measures) -> list[Row]:
     """Claim `dctcp-sec234-bufferpressure`."""
-    claim = "dctcp-sec234-bufferpressure"
+    row = partial(Row, "dctcp-sec234-bufferpressure")
     lost = {name: [over_seeds(measures, (name, ports), "lost") for ports in PORTS] for name in WINDOWS}
     ports = ", ".join(map(str, PORTS))
     rows = []
@@ -219,8 +211,7 @@ def rows_losses(measures: Measures) -> list[Row]:
         judged, found = name != ANEW, lost[name]
         rising = [before <= after for before, after in pairwise(found)]
         rows += [
-            Row(
-                claim,
+            row(
                 f"{name}: packets of answers lost per query, long flows on {ports} other ports",
                 "more with more ports",
                 ", ".join(f"{value:.2f}" for value in found),
@@ -228,17 +219,8 @@ def rows_losses(measures: Measures) -> list[Row]:
                 order(rising),
                 judged,
             ),
-            Row(
-                claim,
-                f"{name}: the same without long flows",
-                "none",
-                f"{found[0]:.2f}",
-                "0",
-                strict(found[0] == 0),
-                judged,
-            ),
-            Row(
-                claim,
+            row(f"{name}: the same without long flows", "none", f"{found[0]:.2f}", "0", strict(found[0] == 0), judged),
+            row(
                 f"{name}: the same with 33 other ports",
                 "some",
                 f"{found[-1]:.2f}",
@@ -250,14 +232,7 @@ def rows_losses(measures: Measures) -> list[Row]:
     most = max(lost["dctcp"])
     return [
         *rows,
-        Row(
-            claim,
-            "dctcp: the same, at most",
-            "about none",
-            f"{most:.3f}",
-            "0.00 to two digits",
-            strict(round(most, 2) == 0),
-        ),
+        row("dctcp: the same, at most", "about none", f"{most:.3f}", "0.00 to two digits", strict(round(most, 2) == 0)),
     ]
 
 
@@ -292,20 +267,12 @@ def draw_21(measures: Measures) -> Figure:
 
 def rows_21(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig21-alltoall`."""
-    claim = "dctcp-fig21-alltoall"
+    row = partial(Row, "dctcp-fig21-alltoall")
     late = {name: over_seeds(measures, (name, 40), "timed_out") for name in (*SCHEMES, ANEW)}
     return [
-        Row(
-            claim,
-            "dctcp: queries with a timeout",
-            "none",
-            f"{late['dctcp']:.2%}",
-            "none",
-            strict(late["dctcp"] == 0),
-        ),
+        row("dctcp: queries with a timeout", "none", f"{late['dctcp']:.2%}", "none", strict(late["dctcp"] == 0)),
         *(
-            Row(
-                claim,
+            row(
                 f"{name}: queries with a timeout",
                 "over 55 %",
                 f"{late[name]:.1%}",
@@ -393,7 +360,7 @@ def draw_other_panel(axes: Axes, measures: Measures, link: str, total: str) -> N
 
 def rows_other(measures: Measures) -> list[Row]:
     """Claim `dctcp-sec421-other`."""
-    claim = "dctcp-sec421-other"
+    row = partial(Row, "dctcp-sec421-other")
 
     def late(name: str, link: str, totals: Sequence[str]) -> float:
         return mean(
@@ -408,8 +375,7 @@ def rows_other(measures: Measures) -> list[Row]:
     for name in (DEEP, DEEP_SHARED):
         deep = {sizes: late(name, "1 Gb/s", sizes) for sizes in (small, large)}
         deep_rows += [
-            Row(
-                claim,
+            row(
                 f"{name}, up to 1 MB: queries with a timeout, and with the shallow one",
                 "fewer with deep ones",
                 f"{deep[small]:.2%} and {shallow[small]:.2%}",
@@ -417,8 +383,7 @@ def rows_other(measures: Measures) -> list[Row]:
                 order([deep[small] < shallow[small]]),
                 judged=name == DEEP,
             ),
-            Row(
-                claim,
+            row(
                 f"{name}, 10 MB: queries with a timeout",
                 "the problem resurfaces",
                 f"{deep[large]:.2%} (shallow: {shallow[large]:.0%})",
@@ -429,16 +394,14 @@ def rows_other(measures: Measures) -> list[Row]:
         ]
     return [
         *deep_rows,
-        Row(
-            claim,
+        row(
             "dctcp: queries with a timeout, 100 KB to 10 MB at 1 and 10 Gb/s, at worst",
             "performs well at all sizes",
             f"{worst:.2%}",
             "none",
             strict(worst == 0),
         ),
-        Row(
-            claim,
+        row(
             "newreno, 1 and 10 MB: queries with a timeout at 1 and 10 Gb/s",
             "alike",
             f"{both['1 Gb/s']:.1%} and {both['10 Gb/s']:.1%}",
@@ -555,7 +518,7 @@ def rows_limit(measures: Measures) -> list[Row]:
             "always",
             order([a < b for a, b in told]),
         ),
-        Row(claim, "drops of rcc, at most", "none with a schedule", f"{by_rcc:.0f}", "0", strict(by_rcc == 0)),
+        Row.by("strict", claim, "drops of rcc, at most", "none with a schedule", by_rcc, ".0f", "0"),
     ]
 
 
@@ -570,13 +533,7 @@ EXPERIMENTS = (
         rows_table2,
     ),
     Experiment(
-        "dctcp-fig21",
-        "all-to-all incast",
-        "dctcp/fig21-all-to-all.toml",
-        sweep_21,
-        measure_queries,
-        draw_21,
-        rows_21,
+        "dctcp-fig21", "all-to-all incast", "dctcp/fig21-all-to-all.toml", sweep_21, measure_queries, draw_21, rows_21
     ),
     Experiment(
         "dctcp-sec421",

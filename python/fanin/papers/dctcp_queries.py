@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -177,6 +178,7 @@ def rows_19a(measures: Measures, buffer: str) -> list[Row]:
         return mean(pooled(measures, (f"{variant}, {buffer}", n), "completion_ms"))
 
     claim, judged = "dctcp-fig19a-incast", buffer == STATED
+    row = partial(Row, claim)
     ran = [n for n in points(measures, f"dctcp-10ms, {buffer}") if n <= 40]
     fastest = min(min(pooled(measures, (f"{v}, {buffer}", n), "completion_ms")) for v in VARIANTS for n in ran)
     slowest = max(time("dctcp-10ms", n) for n in ran if n <= 25)
@@ -185,17 +187,10 @@ def rows_19a(measures: Measures, buffer: str) -> list[Row]:
     kept += [time("newreno-300ms", n) > time("newreno-10ms", n) for n in middle]
     gap = max(abs(time(f"dctcp-{rto}ms", 40) / time(f"newreno-{rto}ms", 40) - 1) for rto in (10, 300))
     return [
-        Row(
-            claim,
-            f"{buffer}: fastest query, ms",
-            "about 8",
-            f"{fastest:.2f}",
-            "at least 8.0",
-            strict(fastest >= 8.0),
-            judged,
+        row(
+            f"{buffer}: fastest query, ms", "about 8", f"{fastest:.2f}", "at least 8.0", strict(fastest >= 8.0), judged
         ),
-        Row(
-            claim,
+        row(
             f"{buffer}: dctcp-10ms, mean at up to 25 servers, ms",
             "near 8",
             f"at most {slowest:.2f}",
@@ -203,8 +198,7 @@ def rows_19a(measures: Measures, buffer: str) -> list[Row]:
             band(slowest, 8.0, 9.5),
             judged,
         ),
-        Row(
-            claim,
+        row(
             f"{buffer}: dctcp below newreno, newreno-300ms above newreno-10ms, 12 to 30 servers",
             "always",
             f"{sum(kept)} of {len(kept)} points",
@@ -212,8 +206,7 @@ def rows_19a(measures: Measures, buffer: str) -> list[Row]:
             order(kept),
             judged,
         ),
-        Row(
-            claim,
+        row(
             f"{buffer}: gap between dctcp and newreno at 40 servers",
             "closed",
             f"{gap * 100:.0f} %",
@@ -263,29 +256,26 @@ def rows_19b(measures: Measures, buffer: str) -> list[Row]:
 
 def rows_20(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig20-dynamic`."""
-    claim = "dctcp-fig20-dynamic"
+    row = partial(Row, "dctcp-fig20-dynamic")
     share = {s: {n: mean(pooled(measures, (s, n), "timed_out")) for n in points(measures, s)} for s in SCHEMES}
     worst = max(share["dctcp"].values())
     dynamic, static = share["newreno"][40], mean(pooled(measures, (STATIC, 40), "timed_out"))
     return [
-        Row(
-            claim,
+        row(
             "dctcp: queries with a timeout, up to 40 servers",
             "none",
             f"{worst * 100:.2f} % at worst",
             "none",
             strict(worst == 0),
         ),
-        Row(
-            claim,
+        row(
             "newreno: queries with a timeout at 40 servers",
             "some",
             f"{dynamic * 100:.1f} %",
             "above 0",
             strict(dynamic > 0),
         ),
-        Row(
-            claim,
+        row(
             "newreno: queries with a timeout at 40 servers, dynamic and static buffers",
             "fewer with dynamic ones",
             f"{dynamic * 100:.1f} and {static * 100:.1f} %",
@@ -352,12 +342,12 @@ def rows_22(measures: Measures) -> list[Row]:
     rows = []
     for name in RESTARTS:
         claim, judged = "dctcp-fig22-queuebuildup", name == PER_REQUEST
+        row = partial(Row, claim)
         median = {s: quantile(pooled(measures, (f"{s}, {name}", 0), "completion_ms"), 0.5) for s in SCHEMES}
         timeouts = sum(pooled(measures, (f"dctcp, {name}", 0), "timeouts"))
         ratio = median["newreno"] / median["dctcp"]
         rows += [
-            Row(
-                claim,
+            row(
                 f"{name}: median of dctcp, ms",
                 "about 1",
                 f"{median['dctcp']:.2f}",
@@ -365,8 +355,7 @@ def rows_22(measures: Measures) -> list[Row]:
                 band(median["dctcp"], 0.5, 2),
                 judged,
             ),
-            Row(
-                claim,
+            row(
                 f"{name}: median of newreno, ms",
                 "about 19",
                 f"{median['newreno']:.2f}",
@@ -374,11 +363,8 @@ def rows_22(measures: Measures) -> list[Row]:
                 band(median["newreno"], 8, 30),
                 judged,
             ),
-            Row(
-                claim, f"{name}: newreno / dctcp", "about 19", f"{ratio:.1f}", "at least 8", strict(ratio >= 8), judged
-            ),
-            Row(
-                claim,
+            row(f"{name}: newreno / dctcp", "about 19", f"{ratio:.1f}", "at least 8", strict(ratio >= 8), judged),
+            row(
                 f"{name}: timeouts of the 20 KB flow under dctcp, all seeds",
                 "none",
                 f"{timeouts:.0f}",

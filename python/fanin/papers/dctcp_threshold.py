@@ -89,14 +89,7 @@ def rows_1(measures: Measures) -> list[Row]:
     highest, lowest = max(queue["newreno"]), min(queue["newreno"])
     packets = max(queue["dctcp"]) * 1e3 / PACKET_BYTES
     return [
-        Row(
-            claim,
-            "newreno: highest queue, KB",
-            "about 700",
-            f"{highest:.0f}",
-            "600 to 720",
-            band(highest, 600, 720),
-        ),
+        Row.by("band", claim, "newreno: highest queue, KB", "about 700", highest, ".0f", "600 to 720"),
         Row(
             claim,
             "newreno: lowest queue as a share of the highest",
@@ -260,14 +253,7 @@ def rows_15_bursts(measures: Measures) -> list[Row]:
     high = max(loss for k, loss in lost[BURSTS].items() if k >= 65)
     wait_us = [10 * 1500 * 8 / (gbps * 1e3) for gbps in (1, 10)]
     return [
-        Row(
-            claim,
-            f"{SINGLE}: goodput lost at K = 20, %",
-            "none",
-            f"{single:.2f}",
-            "below 1",
-            strict(single < 1),
-        ),
+        Row.by("strict", claim, f"{SINGLE}: goodput lost at K = 20, %", "none", single, ".2f", "below 1"),
         Row(
             claim,
             f"{BURSTS}: goodput lost at K = 20, %",
@@ -276,9 +262,7 @@ def rows_15_bursts(measures: Measures) -> list[Row]:
             "above 2",
             strict(burst > 2),
         ),
-        Row(
-            claim, f"{BURSTS}: most goodput lost from K = 65 on, %", "none", f"{high:.2f}", "below 1", strict(high < 1)
-        ),
+        Row.by("strict", claim, f"{BURSTS}: most goodput lost from K = 65 on, %", "none", high, ".2f", "below 1"),
         Row(
             claim,
             "10 packets of 1,500 B at 1 and 10 Gb/s, us",
@@ -406,13 +390,7 @@ def rows_16(measures: Measures) -> list[Row]:
 
 EXPERIMENTS = (
     Experiment(
-        "dctcp-fig1",
-        "queue over time under long flows",
-        "dctcp/fig14-queue.toml",
-        sweep_1,
-        measure_1,
-        draw_1,
-        rows_1,
+        "dctcp-fig1", "queue over time under long flows", "dctcp/fig14-queue.toml", sweep_1, measure_1, draw_1, rows_1
     ),
     Experiment(
         "dctcp-fig15",

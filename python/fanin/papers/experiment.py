@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -39,6 +41,51 @@ class Row:
     verdict: Verdict
     judged: bool = True
     """False for a row that is shown beside the claim, which does not state it, and that decides nothing."""
+
+    @classmethod
+    def by(
+        cls,
+        rule: Literal["strict", "band", "gain"],
+        claim: str,
+        what: str,
+        paper: str,
+        value: float,
+        form: str,
+        accept: str,
+        also: str = "",
+        judged: bool = True,
+    ) -> Row:
+        """A row about one number, judged by what `accept` says of it: `at most 5`, `at least 5`, `above 5`, `below 5`,
+        `5`, or `2 to 5`, and what follows. The rule is the function `strict`, `band` or `gain_band`.
+
+        `form` is the number's format with its unit, as `.1f us`; if it is one of per cent, as `.1%`, limits are in per
+        cent too. `also` is shown after the number. Raises `ValueError` if `accept` does not begin like that."""
+        spec, blank, unit = form.partition(" ")
+        found = _CRITERION.match(accept)
+        if found is None:
+            raise ValueError(
+                f'row "{what}": "{accept}" is no criterion; such are "2 to 5", "at most 5", "above 5", "5"'
+            )
+        how, *ends = found.groups()
+        scale = 100 if spec.endswith("%") else 1
+        limit, other = (float((end or "inf").replace(",", "")) / scale for end in ends)
+        low, high = (0.0, limit) if how in ("at most", "below") else (limit, other)
+        if rule == "strict":
+            verdict = strict(_COMPARISONS[how](value, limit))
+        else:
+            verdict = (band if rule == "band" else gain_band)(value, low, high)
+        return cls(claim, what, paper, f"{value:{spec}}{blank}{unit}{also}", accept, verdict, judged)
+
+
+_NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
+_CRITERION = re.compile(rf"(at most|at least|above|below|) ?({_NUMBER})(?: to ({_NUMBER}))?")
+_COMPARISONS = {
+    "at most": operator.le,
+    "at least": operator.ge,
+    "above": operator.gt,
+    "below": operator.lt,
+    "": operator.eq,
+}
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from fanin.measures import jain
-from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
+from fanin.papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
 from fanin.papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin.plot.base import shades
@@ -69,8 +70,8 @@ def rows_6(measures: Measures) -> list[Row]:
     (tx, rx), (early, late) = ([measures[scheme, 1][name][0] for scheme in RATES] for name in ("peaks", "settled_us"))
     what = "times that the queue is above 2 KB again after it first drained"
     return [
-        Row(claim, f"{what}: txRate", "no oscillation", f"{tx:.0f}", "at most 1", strict(tx <= 1)),
-        Row(claim, f"{what}: rxRate", "oscillates", f"{rx:.0f}", "at least 2", strict(rx >= 2)),
+        Row.by("strict", claim, f"{what}: txRate", "no oscillation", tx, ".0f", "at most 1"),
+        Row.by("strict", claim, f"{what}: rxRate", "oscillates", rx, ".0f", "at least 2"),
         Row(
             claim,
             "last time that the queue is above 2 KB, us: txRate; rxRate",
@@ -135,7 +136,7 @@ def draw_13(measures: Measures) -> Figure:
 
 def rows_13(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig13-overreaction`."""
-    claim = "hpcc-fig13-overreaction"
+    row = partial(Row, "hpcc-fig13-overreaction")
     blind, late, hpcc = (measures[name, 1] for name in REACTIONS)
     peak, drained = hpcc["peak_kb"][0], hpcc["drained_us"][0]
     at_line = peak * 8 / LINE_GBPS
@@ -144,48 +145,32 @@ def rows_13(measures: Measures) -> list[Row]:
     gone = "time until the queue is below a tenth of its peak, us"
     payload = peak * 1000 / HPCC_PACKET
     return [
-        Row(
-            claim,
-            f"{least}: per-ACK",
-            "almost 0",
-            f"{blind['least'][0]:.2f}",
-            "below 0.3",
-            order([blind["least"][0] < 0.3]),
+        row(f"{least}: per-ACK", "almost 0", f"{blind['least'][0]:.2f}", "below 0.3", order([blind["least"][0] < 0.3])),
+        row(
+            f"{least}: HPCC", "no overreaction", f"{hpcc['least'][0]:.2f}", "above 0.7", order([hpcc["least"][0] > 0.7])
         ),
-        Row(
-            claim,
-            f"{least}: HPCC",
-            "no overreaction",
-            f"{hpcc['least'][0]:.2f}",
-            "above 0.7",
-            order([hpcc["least"][0] > 0.7]),
-        ),
-        Row(
-            claim,
+        row(
             f"{gone}: HPCC; per-RTT",
             "HPCC drains fast, per-RTT has it for long",
             f"{drained:.1f}; {slow:.1f}",
             "HPCC at most 0.8 of per-RTT",
             order([drained <= 0.8 * slow]),
         ),
-        Row(
-            claim,
+        row(
             f"{gone}: HPCC, over what the line takes for the peak",
             "as fast as it can",
             f"{drained / at_line:.2f}",
             "at most 1.3",
             order([drained <= 1.3 * at_line]),
         ),
-        Row(
-            claim,
+        row(
             "highest queue under HPCC, KB on the wire",
             "16 windows of 50 KB, less what leaves",
             f"{peak:.0f}",
             "500 to 800",
             band(peak, 500, 800),
         ),
-        Row(
-            claim,
+        row(
             "the same in KB of payload, as windows count",
             "16 windows of 50 KB, less what leaves",
             f"{payload:.0f}",
@@ -264,7 +249,7 @@ def rows_14(measures: Measures) -> list[Row]:
             "at most 5 each",
             band(highest, 0, 5),
         ),
-        Row(claim, "the same, W_AI = 300 B", "13", f"{queue[300]:.1f}", "6 to 25", band(queue[300], 6, 25)),
+        Row.by("band", claim, "the same, W_AI = 300 B", "13", queue[300], ".1f", "6 to 25"),
         Row(
             claim,
             "Jain's index of 10 ms, W_AI = " + ", ".join(map(str, within)) + " B",

@@ -9,6 +9,7 @@ seeds; the paper does not say how long it measured.
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,7 +162,7 @@ def rows_fct(
     paper: tuple[str, str, str],
 ) -> list[Row]:
     """Claims `hpcc-fig10-fct30` and `hpcc-fig10-fct50`."""
-    claim = claim_under(f"hpcc-fig10-fct{load}", traffic)
+    row = partial(Row, claim_under(f"hpcc-fig10-fct{load}", traffic))
     judged = traffic == HOSTS
     ours = {scheme: between(measures, (scheme, traffic, load), 0, SMALLEST_KB) for scheme in BOTH}
     tail = {scheme: percentile(ours[scheme], 99) for scheme in BOTH}
@@ -169,8 +170,7 @@ def rows_fct(
     gain = 100 * (1 - tail[HPCC] / tail[DCQCN])
     one_way = [percentile(between(measures, (scheme, traffic, load), 0, SMALLEST_KB, "one_way"), 99) for scheme in BOTH]
     return [
-        Row(
-            claim,
+        row(
             f"{what}: HPCC, {ours[HPCC].size} messages",
             paper[0],
             f"{tail[HPCC]:.2f}",
@@ -178,8 +178,7 @@ def rows_fct(
             band(tail[HPCC], *hpcc),
             judged=judged,
         ),
-        Row(
-            claim,
+        row(
             f"{what}: DCQCN",
             paper[1],
             f"{tail[DCQCN]:.1f}",
@@ -187,8 +186,7 @@ def rows_fct(
             band(tail[DCQCN], *dcqcn),
             judged=judged,
         ),
-        Row(
-            claim,
+        row(
             f"{what}: cut by HPCC",
             paper[2],
             f"{gain:.0f} %",
@@ -196,8 +194,7 @@ def rows_fct(
             gain_band(gain, cut, 100),
             judged=judged,
         ),
-        Row(
-            claim,
+        row(
             f"the same until the last byte has arrived, without the ACK, at {load} % {SAID[traffic]}: HPCC; DCQCN",
             "measured at senders: 16.9 us are 2.38 times a round trip of 7.1",
             "; ".join(f"{value:.2f}" for value in one_way),
@@ -397,14 +394,6 @@ def rows_fidelity(measures: Measures) -> list[Row]:
 
 
 EXPERIMENTS = (
-    Experiment(
-        "hpcc-fig10",
-        "WebSearch on the testbed",
-        "hpcc/fig10-testbed.toml",
-        sweep,
-        measure,
-        draw,
-        rows,
-    ),
+    Experiment("hpcc-fig10", "WebSearch on the testbed", "hpcc/fig10-testbed.toml", sweep, measure, draw, rows),
 )
 """Section 5.2, end-to-end performance."""

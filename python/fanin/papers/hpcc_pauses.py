@@ -128,7 +128,7 @@ def rows(measures: Measures) -> list[Row]:
             "above 0.5 %",
             strict(far > 0.5),
         ),
-        Row(claim, "trees that stop at one hop", "most", f"{single:.1f} %", "above 50 %", strict(single > 50)),
+        Row.by("strict", claim, "trees that stop at one hop", "most", single, ".1f %", "above 50 %"),
         Row(
             claim,
             "trees that suppress more than 3 % of all links at once",

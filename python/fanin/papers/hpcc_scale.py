@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -170,13 +171,12 @@ def p95_by_size(measures: Measures, key: Key) -> list[float]:
 
 def rows_short(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11ac-short`."""
-    claim = "hpcc-fig11ac-short"
+    row = partial(Row, "hpcc-fig11ac-short")
     rows = []
     for name, other in itertools.product((INCAST, HALF), OTHERS):
         pairs = list(zip(p95_by_size(measures, (HPCC, name)), p95_by_size(measures, (other, name)), strict=True))
         rows.append(
-            Row(
-                claim,
+            row(
                 f"95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name}",
                 "much lower under HPCC",
                 "; ".join(f"{mine:.2f} and {its:.2f}" for mine, its in pairs),
@@ -188,8 +188,7 @@ def rows_short(measures: Measures) -> list[Row]:
     share = float((kb <= SHORT_KB).mean())
     return [
         *rows,
-        Row(
-            claim,
+        row(
             f"share of messages up to 120 KB, of {kb.size:,}",
             "90 %",
             f"{100 * share:.1f} %",
@@ -211,21 +210,19 @@ def listed(values: dict[str, float], form: str = ".1f") -> str:
 
 def rows_latency(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11bd-latency`."""
-    claim = "hpcc-fig11bd-latency"
+    row = partial(Row, "hpcc-fig11bd-latency")
     rows = []
     for name, paper in ((INCAST, "below 20"), (HALF, "19.8")):
         found = latencies(measures, name)
         rows += [
-            Row(
-                claim,
+            row(
                 f"95th percentile of the round trip of messages of one packet, us, {name}: HPCC",
                 paper,
                 f"{found[HPCC]:.1f}",
                 "12 to 24",
                 band(found[HPCC], 12, 24),
             ),
-            Row(
-                claim,
+            row(
                 f"the same of all schemes, {name}",
                 "lowest under HPCC",
                 listed(found),
@@ -238,7 +235,7 @@ def rows_latency(measures: Measures) -> list[Row]:
 
 def rows_dctcp(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11-dctcp`; beside it the slowdowns of short messages."""
-    claim = "hpcc-fig11-dctcp"
+    row = partial(Row, "hpcc-fig11-dctcp")
     rows = []
     for name in (INCAST, HALF):
         found = latencies(measures, name)
@@ -252,8 +249,7 @@ def rows_dctcp(measures: Measures) -> list[Row]:
         ):
             kept = [values[HPCC] < values[DCTCP], values[DCTCP] < values[DCQCN], values[DCTCP] < values[TIMELY]]
             rows.append(
-                Row(
-                    claim,
+                row(
                     f"95th percentile of the {what}, {name}",
                     "HPCC below DCTCP below DCQCN and TIMELY",
                     listed(values, ".2f" if not judged else ".1f"),
@@ -264,8 +260,7 @@ def rows_dctcp(measures: Measures) -> list[Row]:
             )
         ratio = found[DCTCP] / found[HPCC]
         rows.append(
-            Row(
-                claim,
+            row(
                 f"95th percentile of that round trip, DCTCP over HPCC, {name}",
                 "more than 2",
                 f"{ratio:.2f}",
@@ -278,32 +273,29 @@ def rows_dctcp(measures: Measures) -> list[Row]:
 
 def rows_long(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11-longflows`."""
-    claim = "hpcc-fig11-longflows"
+    row = partial(Row, "hpcc-fig11-longflows")
     ratio = {}
     for name in (HALF, "30 %", INCAST):
         slow = {scheme: float(np.mean(between(measures, (scheme, name), LONG_KB, np.inf))) for scheme in (HPCC, DCTCP)}
         ratio[name] = (slow[HPCC] / slow[DCTCP], slow)
     shown = {name: f"{value:.2f} ({slow[HPCC]:.2f} and {slow[DCTCP]:.2f})" for name, (value, slow) in ratio.items()}
     return [
-        Row(claim, "0.446/0.361", "1.24", f"{0.446 / 0.361:.3f}", "1.235", strict(round(0.446 / 0.361, 3) == 1.235)),
-        Row(
-            claim,
+        row("0.446/0.361", "1.24", f"{0.446 / 0.361:.3f}", "1.235", strict(round(0.446 / 0.361, 3) == 1.235)),
+        row(
             f"mean slowdown above 1 MB, HPCC over DCTCP, {HALF}",
             "1.24",
             shown[HALF],
             "1.05 to 1.5",
             band(ratio[HALF][0], 1.05, 1.5),
         ),
-        Row(
-            claim,
+        row(
             "the same at 50 %, and at 30 % without incasts",
             "more at 50 %",
             f"{shown[HALF]}; {shown['30 %']}",
             "more at 50 %",
             strict(ratio[HALF][0] > ratio["30 %"][0]),
         ),
-        Row(
-            claim,
+        row(
             "the same at 50 %, and at 30 % with incasts",
             "more at 50 %",
             f"{shown[HALF]}; {shown[INCAST]}",
@@ -316,19 +308,16 @@ def rows_long(measures: Measures) -> list[Row]:
 
 def rows_pauses(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11b-pfc`; 50 % beside it."""
-    claim = "hpcc-fig11b-pfc"
+    row = partial(Row, "hpcc-fig11b-pfc")
     rows = []
     for name in (INCAST, HALF):
         judged = name == INCAST
         paused = {scheme: mean(pooled(measures, (scheme, name), "paused")) for scheme in SCHEMES}
         none = sum(pooled(measures, (HPCC, name), "pauses"))
-        rows.append(
-            Row(claim, f"pauses under HPCC, {name}", "none", f"{none:.0f}", "none", strict(not none), judged=judged)
-        )
+        rows.append(row(f"pauses under HPCC, {name}", "none", f"{none:.0f}", "none", strict(not none), judged=judged))
         both = [paused[DCQCN] > 0, paused[TIMELY] > 0]
         rows.append(
-            Row(
-                claim,
+            row(
                 f"time that ports are paused, %, {name}",
                 "only under DCQCN and TIMELY on a large scale",
                 listed(paused, ".3g"),
@@ -339,8 +328,7 @@ def rows_pauses(measures: Measures) -> list[Row]:
         )
         for scheme, windowed in ((DCQCN, DCQCN_WIN), (TIMELY, TIMELY_WIN)):
             rows.append(
-                Row(
-                    claim,
+                row(
                     f"time paused, {TITLES[windowed]} of {TITLES[scheme]}'s, {name}",
                     "almost zero",
                     f"{paused[windowed] / paused[scheme]:.3g}" if paused[scheme] else "0 of 0",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -111,22 +112,20 @@ def draw_53(measures: Measures) -> Figure:
 
 def rows_53(measures: Measures) -> list[Row]:
     """Claim `hpcc-other-loads`."""
-    claim = "hpcc-other-loads"
+    row = partial(Row, "hpcc-other-loads")
     rows = []
     for name in CASES:
         late = {scheme: tails(measures, scheme, name) for scheme in COMPARED}
         none = sum(pooled(measures, (HPCC, name), "pauses"))
         rows += [
-            Row(
-                claim,
+            row(
                 f"95th percentile of the slowdown up to 120 KB, {name}",
                 "lowest under HPCC",
                 "; ".join(f"{TITLES[scheme]} {value:.2f}" for scheme, value in late.items()),
                 "lowest under HPCC",
                 order([late[HPCC] < late[other] for other in COMPARED[1:]]),
             ),
-            Row(
-                claim,
+            row(
                 f"pauses under HPCC, {name}",
                 "none",
                 f"{none:.0f}",
@@ -140,14 +139,13 @@ def rows_53(measures: Measures) -> list[Row]:
 
 def rows_later(measures: Measures) -> list[Row]:
     """What remains with PFC that acts later; the latency of Fig. 11 at a higher load."""
-    claim = "hpcc-other-loads"
+    row = partial(Row, "hpcc-other-loads")
     incasts = [name for name, traffic in CASES.items() if traffic.degree]
     none = {name: sum(pooled(measures, (HPCC, name, WIDE), "pauses")) for name in incasts}
     short = {scheme: tails(measures, scheme, MANY, WIDE) for scheme in (HPCC, DCTCP)}
     late = {scheme: percentile(pooled(measures, (scheme, FULL), "packet_us"), 95) for scheme in COMPARED}
     return [
-        Row(
-            claim,
+        row(
             f"pauses under HPCC with {WIDE}: {'; '.join(incasts)}",
             "none",
             "; ".join(f"{value:.0f}" for value in none.values()),
@@ -155,8 +153,7 @@ def rows_later(measures: Measures) -> list[Row]:
             strict(not any(none.values())),
             judged=False,
         ),
-        Row(
-            claim,
+        row(
             f"95th percentile of the slowdown up to 120 KB, {MANY}, with {WIDE}",
             "lowest under HPCC",
             "; ".join(f"{TITLES[scheme]} {value:.2f}" for scheme, value in short.items()),
@@ -262,30 +259,27 @@ def draw_note(measures: Measures) -> Figure:
 
 def rows_note(measures: Measures) -> list[Row]:
     """Claim `hpcc-params-insensitive`; how far the headline of Fig. 11, no pauses, depends on open choices."""
-    claim = "hpcc-params-insensitive"
+    row = partial(Row, "hpcc-params-insensitive")
     numbers = {name: found(measures, name) for name in (*SETTINGS, *OPEN)}
     late = [numbers[name]["slowdown"] for name in SETTINGS]
     pauses = {name: numbers[name]["pauses"] for name in SETTINGS}
     used = [numbers[name]["used"] for name in ETAS]
     rows = [
-        Row(
-            claim,
+        row(
             f"95th percentile of the slowdown up to 120 KB, largest over smallest of {len(SETTINGS)} settings",
             "similar",
             f"{max(late) / min(late):.3f} ({'; '.join(f'{value:.2f}' for value in late)})",
             "at most 1.15",
             band(max(late) / min(late), 1, 1.15),
         ),
-        Row(
-            claim,
+        row(
             f"pauses: {'; '.join(SETTINGS)}",
             "none",
             "; ".join(f"{value:.0f}" for value in pauses.values()),
             "none",
             strict(not any(pauses.values())),
         ),
-        Row(
-            claim,
+        row(
             "payload to a receiver during an incast, Gb/s, eta 0.95; 0.965; 0.98",
             "rises with eta",
             "; ".join(f"{value:.2f}" for value in used),
@@ -359,22 +353,20 @@ def draw_star(measures: Measures) -> Figure:
 
 def rows_star(measures: Measures) -> list[Row]:
     """Claim `hpcc-params-insensitive` on the star."""
-    claim = "hpcc-params-insensitive"
+    row = partial(Row, "hpcc-params-insensitive")
     used = [measures[5, str(eta), 1]["used"][0] for eta in (0.95, 0.965, 0.98)]
     queue = [percentile(measures[stage, str(eta), 1]["queue_kb"], 99) for stage, eta in STAR]
     pauses = sum(run["pauses"][0] for run in measures.values())
     return [
-        Row(
-            claim,
+        row(
             "rate of the saturated link, Gb/s on the wire, 16 flows, eta 0.95; 0.965; 0.98",
             "rises with eta",
             "; ".join(f"{value:.1f}" for value in used),
             "rises",
             order([low < high for low, high in itertools.pairwise(used)]),
         ),
-        Row(claim, "pauses on the star", "none", f"{pauses:.0f}", "none", strict(not pauses)),
-        Row(
-            claim,
+        row("pauses on the star", "none", f"{pauses:.0f}", "none", strict(not pauses)),
+        row(
             f"99th percentile of the queue, KB, maxStage, eta = {'; '.join(f'{stage}, {eta}' for stage, eta in STAR)}",
             "similar",
             "; ".join(f"{value:.1f}" for value in queue),

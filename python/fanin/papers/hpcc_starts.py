@@ -3,6 +3,7 @@ source that starts at line rate, alone or with 63 others (A.4)."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,21 +111,19 @@ def draw_2a(measures: Measures) -> Figure:
 
 def rows_2a(measures: Measures) -> list[Row]:
     """Claim `hpcc-single-vs-multi`, its first half; beside it what the reading of Fig. 5 gives."""
-    claim = "hpcc-single-vs-multi"
+    row = partial(Row, "hpcc-single-vs-multi")
     rows = []
     for key, run in sorted(measures.items(), key=lambda item: int(item[0][1])):
         count, after = int(key[1]), run["after"][0]
         rows += [
-            Row(
-                claim,
+            row(
                 f"sum of the windows of {count} senders after the last ACKs of their bursts, over eta B T",
                 "one adjustment is enough: 1",
                 f"{after / ETA:.2f}",
                 "0.9 to 1.1",
                 band(after / ETA, 0.9, 1.1),
             ),
-            Row(
-                claim,
+            row(
                 f"the same over (eta {count} payload/wire)^0.5 B T: packets report the queue that they leave behind",
                 "-",
                 f"{after / root(count):.2f}",
@@ -311,11 +310,10 @@ def draw_4(measures: Measures) -> Figure:
 
 def rows_4(measures: Measures) -> list[Row]:
     """Claim `hpcc-a4-linerate`."""
-    claim = "hpcc-a4-linerate"
+    row = partial(Row, "hpcc-a4-linerate")
     run, fct = measures["hpcc", 1], [measures[name, 1]["fct_us"][0] for name in NAMES]
     return [
-        Row(
-            claim,
+        row(
             f"longest silence until the first reduction, at {run['reduced_us'][0]:.1f} us after "
             f"{run['packets'][0]:.0f} packets, in times of a packet",
             "continues at line rate",
@@ -323,16 +321,14 @@ def rows_4(measures: Measures) -> list[Row]:
             "at most 1",
             strict(run["gap"][0] <= 1),
         ),
-        Row(
-            claim,
+        row(
             "use of the link once settled",
             "eta = 0.95",
             f"{run['used'][0]:.3f}",
             "0.93 to 0.96",
             strict(0.93 <= run["used"][0] <= 0.96),
         ),
-        Row(
-            claim,
+        row(
             "completion time of 100 KB beside a long flow, us: HPCC; RCP",
             "earlier than with RCP",
             f"{fct[0]:.1f}; {fct[1]:.1f}",
@@ -401,21 +397,19 @@ def draw_64(measures: Measures) -> Figure:
 
 def rows_64(measures: Measures) -> list[Row]:
     """Claim `hpcc-a4-incast64`."""
-    claim = "hpcc-a4-incast64"
+    row = partial(Row, "hpcc-a4-incast64")
     run = measures["hpcc", 1]
     peak, after, least, between, drain = (run[name][0] for name in ("peak", "after", "least", "between", "drain"))
     pauses, drops = run["pauses and drops"]
     return [
-        Row(
-            claim,
+        row(
             "highest queueing delay, base round-trip times (bytes on the wire)",
             "nearly 64",
             f"{peak:.1f}",
             "55 to 66",
             band(peak, 55, 66),
         ),
-        Row(
-            claim,
+        row(
             "the same in bytes of payload, as windows count",
             "nearly 64",
             f"{peak / OVERHEAD:.1f}",
@@ -423,16 +417,14 @@ def rows_64(measures: Measures) -> list[Row]:
             band(peak / OVERHEAD, 55, 66),
             judged=False,
         ),
-        Row(
-            claim,
+        row(
             "window after the last ACK of the burst, of W_init",
             "about 1/65",
             f"1/{1 / after:.1f}",
             "1/80 to 1/50",
             band(after, 1 / 80, 1 / 50),
         ),
-        Row(
-            claim,
+        row(
             "least window of any time, of W_init",
             "about 1/65",
             f"1/{1 / least:.1f}",
@@ -440,8 +432,7 @@ def rows_64(measures: Measures) -> list[Row]:
             band(least, 1 / 80, 1 / 50),
             judged=False,
         ),
-        Row(
-            claim,
+        row(
             "window after the burst over that of packets that report what they leave behind",
             "-",
             f"{after * 64 / root(64):.2f}",
@@ -449,42 +440,27 @@ def rows_64(measures: Measures) -> list[Row]:
             band(after * 64 / root(64), 0.8, 1.2),
             judged=False,
         ),
-        Row(
-            claim,
+        row(
             "sent between the burst and its last ACK, of W_init (the most of a source)",
             "few packets",
             f"{between:.3f}",
             "at most 0.15",
             band(between, 0, 0.15),
         ),
-        Row(
-            claim,
+        row(
             "rate at which the queue drains, of the line",
             "as fast as possible",
             f"{drain:.3f}",
             "0.97 to 1.03",
             band(drain, 0.97, 1.03),
         ),
-        Row(
-            claim,
-            "pauses by PFC; drops",
-            "no PFC",
-            f"{pauses:.0f}; {drops:.0f}",
-            "0; 0",
-            strict(pauses == drops == 0),
-        ),
+        row("pauses by PFC; drops", "no PFC", f"{pauses:.0f}; {drops:.0f}", "0; 0", strict(pauses == drops == 0)),
     ]
 
 
 EXPERIMENTS = (
     Experiment(
-        "hpcc-a2-incast",
-        "one adjustment for an incast",
-        "hpcc/a2-incast.toml",
-        sweep_2a,
-        measure_2a,
-        draw_2a,
-        rows_2a,
+        "hpcc-a2-incast", "one adjustment for an incast", "hpcc/a2-incast.toml", sweep_2a, measure_2a, draw_2a, rows_2a
     ),
     Experiment(
         "hpcc-a2-several", "several bottlenecks", "hpcc/a2-several.toml", sweep_2b, measure_2b, draw_2b, rows_2b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,22 +98,20 @@ def draw_ab(measures: Measures) -> Figure:
 
 def rows_ab(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9ab-longshort`."""
-    claim = "hpcc-fig9ab-longshort"
+    row = partial(Row, "hpcc-fig9ab-longshort")
     hpcc, dcqcn = (pooled(measures, (scheme,), "recovered_us") for scheme in BOTH)
     solo = pooled(measures, (HPCC,), "solo")
     what = "time from the end of the short flow until the long flow sends at 95 % of its rate alone, us"
     return [
-        Row(claim, f"{what}: HPCC", "at once", spread(hpcc), "at most 110 (20 RTT)", band(mean(hpcc), 0, 110)),
-        Row(
-            claim,
+        row(f"{what}: HPCC", "at once", spread(hpcc), "at most 110 (20 RTT)", band(mean(hpcc), 0, 110)),
+        row(
             f"{what}: DCQCN",
             "not in 2,000",
             spread(dcqcn, ",.0f"),
             "above 2,000 in the mean over seeds",
             band(mean(dcqcn), 2000, np.inf),
         ),
-        Row(
-            claim,
+        row(
             "rate of HPCC's long flow alone, of the capacity",
             "full line rate (eta = 0.95)",
             spread(solo, ".3f"),
@@ -166,22 +165,20 @@ def draw_cd(measures: Measures) -> Figure:
 
 def rows_cd(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9cd-incast`."""
-    claim = "hpcc-fig9cd-incast"
+    row = partial(Row, "hpcc-fig9cd-incast")
     hpcc, dcqcn = (pooled(measures, (scheme,), "peak_kb") for scheme in BOTH)
     drained = pooled(measures, (HPCC,), "drained_us")
     return [
-        Row(claim, "highest queue, KB: HPCC", "low", spread(hpcc), "at most 230", band(mean(hpcc), 0, 230)),
-        Row(
-            claim,
+        row("highest queue, KB: HPCC", "low", spread(hpcc), "at most 230", band(mean(hpcc), 0, 230)),
+        row(
             "time from the peak until the queue is below 10 KB, us: HPCC",
             "quickly",
             spread(drained),
             "at most 108 (20 RTT)",
             band(mean(drained), 0, 108),
         ),
-        Row(claim, "highest queue, KB: DCQCN", "550", spread(dcqcn), "300 to 900", band(mean(dcqcn), 300, 900)),
-        Row(
-            claim,
+        row("highest queue, KB: DCQCN", "550", spread(dcqcn), "300 to 900", band(mean(dcqcn), 300, 900)),
+        row(
             "highest queue: HPCC below DCQCN, each seed",
             "lower",
             f"{mean(hpcc) / mean(dcqcn):.2f} of it",
@@ -234,11 +231,10 @@ def draw_ef(measures: Measures) -> Figure:
 
 def rows_ef(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9ef-mice`; beside it DCQCN with F = 5 and with its paper's parameters."""
-    claim = "hpcc-fig9ef-mice"
+    row = partial(Row, "hpcc-fig9ef-mice")
     took = {scheme: np.array(pooled(measures, (scheme,), "took_us")) for scheme in MICE}
     rows = [
-        Row(
-            claim,
+        row(
             f"latency of mice, us, {said}: HPCC",
             "close to 5.4",
             f"{np.percentile(took[HPCC], share):.1f}",
@@ -251,8 +247,7 @@ def rows_ef(measures: Measures) -> list[Row]:
         low, middle = np.percentile(took[scheme], [5, 50])
         judged = scheme == DCQCN
         rows += [
-            Row(
-                claim,
+            row(
                 f"latency of mice, us, 5th percentile: {TITLES[scheme]}",
                 "always above 35",
                 f"{low:.1f}",
@@ -260,8 +255,7 @@ def rows_ef(measures: Measures) -> list[Row]:
                 band(float(low), 25, np.inf),
                 judged=judged,
             ),
-            Row(
-                claim,
+            row(
                 f"latency of mice, us, median: {TITLES[scheme]}",
                 "above 35",
                 f"{middle:.1f}",
@@ -350,14 +344,8 @@ def rows_gh(measures: Measures) -> list[Row]:
                 band(float(fair.mean()), 95, 100),
                 judged=judged,
             ),
-            Row(
-                claim,
-                f"use of the link: {TITLES[scheme]}",
-                "full",
-                f"{used:.3f}",
-                "at least 0.9",
-                band(used, 0.9, 1),
-                judged=judged,
+            Row.by(
+                "band", claim, f"use of the link: {TITLES[scheme]}", "full", used, ".3f", "at least 0.9", judged=judged
             ),
         ]
     return rows
@@ -380,13 +368,7 @@ EXPERIMENTS = (
         "hpcc-fig9ef", "mice beside two elephants", "hpcc/fig9ef-mice.toml", sweep_ef, measure_ef, draw_ef, rows_ef
     ),
     Experiment(
-        "hpcc-fig9gh",
-        "four flows join and leave",
-        "hpcc/fig9gh-fairness.toml",
-        sweep_gh,
-        measure_gh,
-        draw_gh,
-        rows_gh,
+        "hpcc-fig9gh", "four flows join and leave", "hpcc/fig9gh-fairness.toml", sweep_gh, measure_gh, draw_gh, rows_gh
     ),
 )
 """In the order of the paper."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import comb, pi, sqrt
 from typing import TYPE_CHECKING
 
@@ -124,14 +125,7 @@ def rows_1(measures: Measures) -> list[Row]:
     root = sqrt(pi * SOURCES / 8)
     return [
         *rows,
-        Row(
-            claim,
-            "P(queue > 20 packets) at 95 % load, exact",
-            "about 1e-9",
-            f"{tail:.1e}",
-            "1e-10 to 2e-8",
-            band(tail, 1e-10, 2e-8),
-        ),
+        Row.by("band", claim, "P(queue > 20 packets) at 95 % load, exact", "about 1e-9", tail, ".1e", "1e-10 to 2e-8"),
         Row(claim, "(pi N/8)^0.5", "4.43", f"{root:.3f}", "4.431", strict(abs(root - 4.431) < 5e-4)),
     ]
 
@@ -209,15 +203,14 @@ NETWORKS: dict[str, tuple[list[list[int]], list[float]]] = {
 
 def rows_3(measures: Measures) -> list[Row]:
     """Claim `hpcc-a3-equilibrium`."""
-    claim = "hpcc-a3-equilibrium"
+    row = partial(Row, "hpcc-a3-equilibrium")
     used = [measures["hpcc", size, 1]["used"][0] for size in INCREASES]
     wanted = [expected(size) for size in INCREASES]
     rows = []
     for name, (paths, start) in NETWORKS.items():
         off, ordered = fluid(np.array(paths, dtype=np.float64), start, 0.002)
         rows.append(
-            Row(
-                claim,
+            row(
                 f"fluid, {name}: R and a/(1 - eta/U) differ by; the busiest link has the smallest rates",
                 "equal; yes",
                 f"{off:.0e}; {'yes' if ordered else 'no'}",
@@ -230,16 +223,14 @@ def rows_3(measures: Measures) -> list[Row]:
     slope, wanted_slope = (np.polyfit(INCREASES, values, 1)[0] for values in (used, wanted))
     return [
         *rows,
-        Row(
-            claim,
+        row(
             "use of the link in packets, W_AI = " + ", ".join(map(str, INCREASES)) + " B",
             ", ".join(f"{want:.3f}" for want in wanted),
             ", ".join(f"{ours:.3f}" for ours in used),
             "each within 0.02",
             band(worst, 0, 0.02),
         ),
-        Row(
-            claim,
+        row(
             "rise of the use with W_AI, over that of the formula",
             "1",
             f"{slope / wanted_slope:.2f}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -321,7 +322,7 @@ SMALL_KB, BIG_KB = 10, 1000
 
 def rows_3(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig3-ecn-tradeoff`."""
-    claim = "hpcc-fig3-ecn-tradeoff"
+    row = partial(Row, "hpcc-fig3-ecn-tradeoff")
     thresholds = "K_min, K_max = " + "; ".join(THRESHOLDS)
     rows, gaps = [], {}
     for small, what in ((True, "below 10 KB"), (False, "above 1 MB")):
@@ -330,8 +331,7 @@ def rows_3(measures: Measures) -> list[Row]:
             found = [p95(measures, (name, load), *span) for name in THRESHOLDS]
             gaps[small, load] = abs(found[-1] - found[0])
             rows.append(
-                Row(
-                    claim,
+                row(
                     f"95th percentile of the slowdown {what} at {load} %, {thresholds}",
                     "larger with high thresholds" if small else "smaller with high thresholds",
                     "; ".join(f"{value:.2f}" for value in found),
@@ -342,8 +342,7 @@ def rows_3(measures: Measures) -> list[Row]:
     for small, what in ((True, "below 10 KB"), (False, "above 1 MB")):
         first, second = (gaps[small, load] for load in LOADS)
         rows.append(
-            Row(
-                claim,
+            row(
                 f"difference between the highest and lowest thresholds {what}, at 30 %; 50 %",
                 "larger at 50 %",
                 f"{first:.2f}; {second:.2f}",
@@ -354,8 +353,7 @@ def rows_3(measures: Measures) -> list[Row]:
     last = p95(measures, (list(THRESHOLDS)[-1], LOADS[-1]), 0, SMALL_KB)
     return [
         *rows,
-        Row(
-            claim,
+        row(
             "95th percentile of the slowdown below 10 KB at 50 %, K = 400, 1600 KB",
             "30 (150 us)",
             f"{last:.1f}",

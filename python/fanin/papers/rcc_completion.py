@@ -252,22 +252,8 @@ def rows_modes(measures: Measures) -> list[Row]:
                 "2 or 3",
                 strict(2 <= len(modes) <= 3),
             ),
-            Row(
-                claim,
-                "flows of the first mode",
-                "40 of 90, 44 %",
-                f"{100 * share:.0f} %",
-                "35 to 60 %",
-                band(100 * share, 35, 60),
-            ),
-            Row(
-                claim,
-                "last completion, ms",
-                "33",
-                f"{max(times):.1f}",
-                "23 to 36",
-                band(max(times), 23, 36),
-            ),
+            Row.by("band", claim, "flows of the first mode", "40 of 90, 44 %", 100 * share, ".0f %", "35 to 60 %"),
+            Row.by("band", claim, "last completion, ms", "33", max(times), ".1f", "23 to 36"),
         ]
     paper = {"rcc": 2, "ictcp": 3, "dctcp": 4, "newreno": 5}
     number = {s: len(groups(pooled(measures, (s, MODES_SENDERS), "fct_ms"))[0]) for s in paper}

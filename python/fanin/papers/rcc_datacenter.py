@@ -285,8 +285,8 @@ def rows_drops(measures: Measures, claim: str) -> list[Row]:
     kept += [lost["dctcp", load] < min(lost["newreno", load], lost["ictcp", load]) for load in heavy]
     said = {s: ", ".join(f"{lost[s, load]:.1f}" for load in heavy) for s in SCHEMES}
     return [
-        Row(claim, "rcc, up to 50 %", "0", f"{light:.1f}", "0", strict(light == 0)),
-        Row(claim, "rcc at 90 %", "64", f"{rcc[-1]:.1f}", "at most 150", band(rcc[-1], 0, 150)),
+        Row.by("strict", claim, "rcc, up to 50 %", "0", light, ".1f", "0"),
+        Row.by("band", claim, "rcc at 90 %", "64", rcc[-1], ".1f", "at most 150"),
         Row(
             claim,
             f"rcc, {', '.join(f'{load} %' for load in heavy)}",

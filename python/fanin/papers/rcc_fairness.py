@@ -102,36 +102,17 @@ def rows_12a(measures: Measures) -> list[Row]:
         even = float(np.mean(fairness(run)))
         used, drops = run["used"][0], run["drops"][0]
         rows += [
-            Row(claim, "drops", "never", f"{drops:.0f}", "0", strict(drops == 0)),
-            Row(
-                claim,
-                "use of the link until the last flow ends",
-                "full",
-                f"{used:.1%}",
-                "at least 95 %",
-                strict(used >= 0.95),
-            ),
-            Row(
-                claim,
-                "least rate of a flow in 20 ms, Mb/s",
-                "no starvation",
-                f"{least:.0f}",
-                "at least 5",
-                strict(least >= 5),
-            ),
-            Row(claim, "Jain's index with five flows", "not even", f"{even:.3f}", "below 0.99", strict(even < 0.99)),
+            Row.by("strict", claim, "drops", "never", drops, ".0f", "0"),
+            Row.by("strict", claim, "use of the link until the last flow ends", "full", used, ".1%", "at least 95 %"),
+            Row.by("strict", claim, "least rate of a flow in 20 ms, Mb/s", "no starvation", least, ".0f", "at least 5"),
+            Row.by("strict", claim, "Jain's index with five flows", "not even", even, ".3f", "below 0.99"),
         ]
     jains = fairness(measures[("dctcp", 5, 1)])
     claim, least_jain = "rcc-fig12a-fairness (dctcp)", min(jains)
     ours = f"least {least_jain:.2f}, mean {np.mean(jains):.2f} of {len(jains)}"
     rows.append(
         Row(
-            claim,
-            "Jain's index with five flows, each 20 ms",
-            "equal",
-            ours,
-            "at least 0.85",
-            band(least_jain, 0.85, 1),
+            claim, "Jain's index with five flows, each 20 ms", "equal", ours, "at least 0.85", band(least_jain, 0.85, 1)
         )
     )
     return rows
@@ -228,21 +209,14 @@ def rows_12d(measures: Measures) -> list[Row]:
         queue = over_seeds(measures, (name, 4), "queue_kb")
         if name != "no ECN":
             rows += [
-                Row(claim, "mean queue, KB", "about 70", f"{queue:.1f}", "45 to 85", band(queue, 45, 85)),
-                Row(
-                    claim,
-                    "mean window of rcc / newreno-ecn",
-                    "comparable",
-                    f"{ratio:.2f}",
-                    "0.4 to 2.5",
-                    band(ratio, 0.4, 2.5),
-                ),
+                Row.by("band", claim, "mean queue, KB", "about 70", queue, ".1f", "45 to 85"),
+                Row.by("band", claim, "mean window of rcc / newreno-ecn", "comparable", ratio, ".2f", "0.4 to 2.5"),
             ]
             continue
         least = min(min(pooled(measures, (name, 4), flow)) for flow in ("rcc:0", "rcc:1"))
         done = pooled(measures, (name, 4), "done")
         rows += [
-            Row(claim, "least window of rcc, segments", "1", f"{least:.1f}", "at least 1", strict(least >= 1)),
+            Row.by("strict", claim, "least window of rcc, segments", "1", least, ".1f", "at least 1"),
             Row(
                 claim,
                 "runs in which each flow completes",

@@ -18,7 +18,6 @@ from fanin.papers.experiment import (
     Measured,
     Measures,
     Row,
-    band,
     order,
     over_seeds,
     pooled,
@@ -200,7 +199,7 @@ def rows_10a(measures: Measures, name: str) -> list[Row]:
             "at least 0.90",
             strict(risen >= 0.9),
         ),
-        Row(claim, "highest queue, packets", "below the others", f"{highest:.0f}", "below 80", strict(highest < 80)),
+        Row.by("strict", claim, "highest queue, packets", "below the others", highest, ".0f", "below 80"),
         Row(
             claim,
             "mean queue during the burst: newreno, dctcp, ictcp, rcc",
@@ -226,9 +225,9 @@ def rows_10c(measures: Measures, name: str) -> list[Row]:
         return Row(claim, f"{what}: newreno, dctcp, ictcp, rcc", paper, ours, paper, order(kept))
 
     return [
-        Row(claim, "drops of rcc, all seeds", "0", f"{drops[name]:.0f}", "0", strict(drops[name] == 0)),
-        Row(claim, "p50, ms", "19", f"{middle[name]:.1f}", "12 to 24", band(middle[name], 12, 24)),
-        Row(claim, "p99, ms", "27", f"{high[name]:.1f}", "24 to 30", band(high[name], 24, 30)),
+        Row.by("strict", claim, "drops of rcc, all seeds", "0", drops[name], ".0f", "0"),
+        Row.by("band", claim, "p50, ms", "19", middle[name], ".1f", "12 to 24"),
+        Row.by("band", claim, "p99, ms", "27", high[name], ".1f", "24 to 30"),
         ordered("p50, ms", "rcc lowest", middle, [middle[name] < middle[other] for other in OTHERS]),
         ordered("p99, ms", "rcc lowest", high, [high[name] < high[other] for other in OTHERS]),
         ordered("p1, ms", "rcc highest", low, [low[name] > low[other] for other in OTHERS]),
@@ -242,14 +241,7 @@ def rows_10d(measures: Measures) -> list[Row]:
     burst = {s: over_seeds(measures, (s, 60), "long_mbps") for s in SCHEMES}
     alone = {s: over_seeds(measures, (f"{s}{ALONE}", 0), "long_mbps") for s in SCHEMES}
     return [
-        Row(
-            claim,
-            "rcc with the burst, Mb/s",
-            "737",
-            f"{burst['rcc']:.0f}",
-            "700 to 755",
-            band(burst["rcc"], 700, 755),
-        ),
+        Row.by("band", claim, "rcc with the burst, Mb/s", "737", burst["rcc"], ".0f", "700 to 755"),
         Row(
             claim,
             "with the burst, Mb/s: newreno, dctcp, ictcp, rcc",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -252,38 +253,35 @@ def rows_stable(measures: Measures) -> list[Row]:
 def rows_n100(measures: Measures) -> list[Row]:
     """Claim `rcc-fig5bc-n100`, and the other reading of Q1."""
     claim, most = "rcc-fig5bc-n100", max(SENDERS)
+    row = partial(Row, claim)
     steady = over_seeds(measures, ("rcc", most), "steady", percentile(0.5))
     early = min(pooled(measures, ("rcc", most), "early"))
     highest = {scheme: pooled(measures, (scheme, most), "highest") for scheme in SCHEMES}
     least = {scheme: min(highest[scheme]) for scheme in OTHERS}
     other, marks = (at(measures, Q1_OF_40, most, what) for what in ("waiting", "marks"))
     return [
-        Row(
-            claim,
+        row(
             "steady median of rcc, packets",
             "40 KB, 26.7 packets (section 5.1: 40 packets)",
             f"{steady:.1f} ({steady * PACKET_BYTES / 1e3:.1f} KB)",
             "24 to 30",
             band(steady, 24, 30),
         ),
-        Row(
-            claim,
+        row(
             "longest queue of rcc, packets",
             "never full",
             f"{max(highest['rcc']):.1f}",
             "below 80",
             strict(max(highest["rcc"]) < BUFFER_PACKETS),
         ),
-        Row(
-            claim,
+        row(
             "longest queue of the others, least of the seeds",
             "full",
             ", ".join(f"{scheme} {packets:.1f}" for scheme, packets in least.items()),
             "80",
             strict(min(least.values()) > BUFFER_PACKETS - 1),
         ),
-        Row(
-            claim,
+        row(
             f"rcc: longest queue in the first {STEADY_FROM_MS:g} ms, least of the seeds",
             "above the steady one",
             f"{early:.1f}",
@@ -460,8 +458,8 @@ def rows_drops(measures: Measures) -> list[Row]:
     total = {s: sum(at(measures, s, n, "drops") for n in SENDERS if n >= 40) for s in OTHERS}
     most = {n: max(pooled(measures, (CAPTURED, n), "most_packets")) for n in (max(SENDERS), *MORE_SENDERS)}
     return [
-        Row(claim, "drops of rcc, all N and seeds", "0", f"{here:.0f}", "0", strict(here == 0)),
-        Row(claim, "drops of rcc, 200 and 400 senders", "0", f"{more:.0f}", "0", strict(more == 0)),
+        Row.by("strict", claim, "drops of rcc, all N and seeds", "0", here, ".0f", "0"),
+        Row.by("strict", claim, "drops of rcc, 200 and 400 senders", "0", more, ".0f", "0"),
         Row(
             claim,
             "drops, sum over N >= 40",
@@ -490,7 +488,7 @@ def rows_marks(measures: Measures) -> list[Row]:
     marks = sum(sum(pooled(measures, ("rcc", n), "marks")) for n in SENDERS)
     least = {s: min(at(measures, s, n, "marks") for n in SENDERS if n >= 40) for s in OTHERS}
     return [
-        Row(claim, "marks of rcc, all N and seeds", "0", f"{marks:.0f}", "0", strict(marks == 0)),
+        Row.by("strict", claim, "marks of rcc, all N and seeds", "0", marks, ".0f", "0"),
         *(
             Row(
                 claim,

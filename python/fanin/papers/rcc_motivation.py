@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,7 +108,7 @@ def rows_2(measures: Measures) -> list[Row]:
 
 def rows_starts(measures: Measures, mean_ms: float) -> list[Row]:
     """The claim with this mean of the start times."""
-    claim = f"rcc-fig2-oscillation (mean start {mean_ms:g} ms)"
+    row = partial(Row, f"rcc-fig2-oscillation (mean start {mean_ms:g} ms)")
     rows = []
     for what, told, name in (
         ("dropped packets", "not fewer", "drops"),
@@ -117,10 +118,10 @@ def rows_starts(measures: Measures, mean_ms: float) -> list[Row]:
         means = {s: [over_seeds(measures, (started(s, mean_ms), n), name) for n in COUNTS] for s in OTHERS}
         kept = [high > low or (high == low and told == "not fewer") for low, high in means.values()]
         ours = ", ".join(f"{scheme} {low:.1f} and {high:.1f}" for scheme, (low, high) in means.items())
-        rows.append(Row(claim, f"{what}, 50 and 80 senders", f"{told} with 80", ours, f"{told} with 80", order(kept)))
+        rows.append(row(f"{what}, 50 and 80 senders", f"{told} with 80", ours, f"{told} with 80", order(kept)))
     highest = max(pooled(measures, (started("newreno", mean_ms), max(COUNTS)), "highest"))
     full = strict(highest > BUFFER_PACKETS - 1)
-    rows.append(Row(claim, "longest queue of newreno, 80 senders", "full", f"{highest:.1f}", "80 packets", full))
+    rows.append(row("longest queue of newreno, 80 senders", "full", f"{highest:.1f}", "80 packets", full))
     return rows
 
 
@@ -242,14 +243,7 @@ def rows_3(measures: Measures) -> list[Row]:
                 )
                 for when, found in (("", exact), (" in the second half, after all losses", late))
             ),
-            Row(
-                claim,
-                "exact reading, ACKs of 3 packets: mean difference",
-                "",
-                f"{delayed:.4f}",
-                "above 0",
-                strict(delayed > 0),
-            ),
+            Row.by("strict", claim, "exact reading, ACKs of 3 packets: mean difference", "", delayed, ".4f", "above 0"),
             Row(
                 claim,
                 "RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,7 +17,6 @@ from fanin.papers.experiment import (
     Measured,
     Measures,
     Row,
-    band,
     order,
     over_seeds,
     pooled,
@@ -140,8 +140,8 @@ def rows_11b(measures: Measures) -> list[Row]:
         lowest = [found["ictcp"] < found[s] for found in (high, middle) for s in rest]
         ours = "; ".join(", ".join(f"{value:.0f}" for value in found.values()) for found in (high, middle))
         rows += [
-            Row(claim, "newreno, S2, p50, Mb/s", "426", f"{tcp:.0f}", "300 to 560", band(tcp, 300, 560)),
-            Row(claim, "rcc, S2, p99, Mb/s", "494", f"{rcc:.0f}", "400 to 650", band(rcc, 400, 650)),
+            Row.by("band", claim, "newreno, S2, p50, Mb/s", "426", tcp, ".0f", "300 to 560"),
+            Row.by("band", claim, "rcc, S2, p99, Mb/s", "494", rcc, ".0f", "400 to 650"),
             Row(
                 claim,
                 "S2, p99, Mb/s: newreno, rcc",
@@ -166,6 +166,7 @@ def rows_11cd(measures: Measures) -> list[Row]:
     rows = []
     for name in ("rcc", CALM):
         claim, schemes = f"rcc-fig11cd-drops ({name})", (*OTHERS, name)
+        row = partial(Row, claim)
 
         def of_each(what: str, schemes: tuple[str, ...] = schemes) -> dict[str, float]:
             return {s: over_seeds(measures, (s, 10), what) for s in schemes}
@@ -180,41 +181,30 @@ def rows_11cd(measures: Measures) -> list[Row]:
 
         each = "newreno, dctcp, ictcp, rcc"
         rows += [
-            Row(claim, "drops of rcc at switch 2", "0", f"{second[name]:.0f}", "0", strict(second[name] == 0)),
-            Row(
-                claim,
-                "drops of rcc at switch 1",
-                "20",
-                f"{first[name]:.1f}",
-                "0 to 100",
-                band(first[name], 0, 100),
-            ),
-            Row(
-                claim,
+            Row.by("strict", claim, "drops of rcc at switch 2", "0", second[name], ".0f", "0"),
+            Row.by("band", claim, "drops of rcc at switch 1", "20", first[name], ".1f", "0 to 100"),
+            row(
                 f"drops: {each}",
                 "rcc fewest",
                 told(drops),
                 "rcc fewest",
                 order([drops[name] < drops[s] for s in OTHERS]),
             ),
-            Row(
-                claim,
+            row(
                 f"drops, of both and at switch 1: {each}",
                 "newreno most, ictcp next at switch 1",
                 f"{told(drops)}; at switch 1: {told(first)}",
                 "newreno most",
                 order([drops["newreno"] > drops[s] for s in schemes[1:]]),
             ),
-            Row(
-                claim,
+            row(
                 f"packets above K: {each}",
                 "rcc fewest marks",
                 told(above),
                 "rcc fewest",
                 order([above[name] < above[s] for s in OTHERS]),
             ),
-            Row(
-                claim,
+            row(
                 f"packets above K at switch 1: {each}",
                 "ictcp most marks",
                 told(at_first),

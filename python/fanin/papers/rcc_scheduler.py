@@ -208,7 +208,7 @@ def rows_q2(measures: Measures) -> list[Row]:
     dropped = sum(run["drops"][0] for run in runs.values())
     rows = [
         Row(claim, "Q2, 45 flows and more", "N - 40", f"within {off:.1f}", "within 2", strict(off <= 2)),
-        Row(claim, "Q2, up to 39 flows", "0", f"{few:.1f}", "0", strict(few == 0)),
+        Row.by("strict", claim, "Q2, up to 39 flows", "0", few, ".1f", "0"),
         Row(
             claim,
             "spurious timeouts of receivers, up to 800 flows",
@@ -225,7 +225,7 @@ def rows_q2(measures: Measures) -> list[Row]:
             "above 0",
             strict(min(some.values()) > 0),
         ),
-        Row(claim, "drops", "none", f"{dropped:.0f}", "0", strict(dropped == 0)),
+        Row.by("strict", claim, "drops", "none", dropped, ".0f", "0"),
     ]
     for name, said in (("base RTT of 160 us", "senders' timeout 10 ms"), (PATIENT, "senders' timeout 1 s")):
         found = numbers_of(measures, name)
@@ -312,14 +312,7 @@ def rows_23(measures: Measures) -> list[Row]:
                     "within 5 %",
                     band(ratio, 0.95, 1.05),
                 ),
-                Row(
-                    claim,
-                    f"N = {n}: last flow / OITCP",
-                    "1",
-                    f"{ideal:.3f}",
-                    "within 5 %",
-                    band(ideal, 0.95, 1.05),
-                ),
+                Row(claim, f"N = {n}: last flow / OITCP", "1", f"{ideal:.3f}", "within 5 %", band(ideal, 0.95, 1.05)),
             ]
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -275,22 +276,20 @@ def draw_k(measures: Measures) -> Figure:
 
 def rows_k(measures: Measures) -> list[Row]:
     """Claim `dctcp-eq6-kbound`."""
-    claim = "dctcp-eq6-kbound"
+    row = partial(Row, "dctcp-eq6-kbound")
     found = {k: [pooled(measures, (k, n), "utilisation")[0] for n in CROWDS] for k in THRESHOLDS}
     below = ", ".join(
         f"N = {n}: {used * 100:.2f} %" for n, used in zip(CROWDS, found[80], strict=True) if used < 0.9999
     )
     return [
-        Row(
-            claim,
+        row(
             "K = 80: least utilisation over N",
             "no underflow",
             f"{min(found[80]) * 100:.2f} % ({below or 'all full'})",
             "at least 99.5 %",
             band(min(found[80]), 0.995, 1.001),
         ),
-        Row(
-            claim,
+        row(
             "K = 20: least utilisation over N",
             "underflow",
             f"{min(found[20]) * 100:.2f} %",
@@ -369,43 +368,39 @@ def rows_13(measures: Measures) -> list[Row]:
         return float(np.mean(pooled(measures, (name, n), what)))
 
     claim, pi = "dctcp-fig13-pi", "newreno-ecn, PI"
+    row = partial(Row, claim)
     rate, empty = value("dctcp", 2, "wire_gbps"), value("dctcp", 2, "empty")
     return [
-        Row(claim, "dctcp, 2 flows, Gb/s on the wire", "full", f"{rate:.2f}", "at least 9.8", strict(rate >= 9.8)),
-        Row(
-            claim,
+        Row.by("strict", claim, "dctcp, 2 flows, Gb/s on the wire", "full", rate, ".2f", "at least 9.8"),
+        row(
             "PI below dctcp, 2 flows, Gb/s",
             "below",
             f"{value(pi, 2, 'wire_gbps'):.2f}",
             "in this order",
             order([value(pi, 2, "wire_gbps") < rate]),
         ),
-        Row(
-            claim,
+        row(
             "PI, 2 flows: time with an empty queue",
             "some",
             f"{value(pi, 2, 'empty') * 100:.1f} %",
             "above 0",
             strict(value(pi, 2, "empty") > 0),
         ),
-        Row(
-            claim,
+        row(
             "dctcp, 2 flows: time with an empty queue",
             "none",
             f"{empty * 100:.2f} %",
             "below 0.5 %",
             band(empty, 0, 0.005),
         ),
-        Row(
-            claim,
+        row(
             "PI, 20 flows: more throughput than with 2",
             "more",
             f"{value(pi, 20, 'wire_gbps'):.2f}",
             "in this order",
             order([value(pi, 20, "wire_gbps") > value(pi, 2, "wire_gbps")]),
         ),
-        Row(
-            claim,
+        row(
             "PI: queue's standard deviation, 2 and 20 flows",
             "grows",
             f"{value(pi, 2, 'spread'):.1f}, {value(pi, 20, 'spread'):.1f}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,21 @@ if TYPE_CHECKING:
 HEIGHT = 1.6
 """Of a row of panels, in inches."""
 
+TITLE_WIDTH = 16
+"""Characters of a line of a panel's title that fit beside it."""
+
+NOTE_WIDTH = 50
+"""Characters of a line of text that fit below a column."""
+
 MOST_CHANGES = 20
 """Of the starts and ends of messages that are marked."""
 
 GOODPUT, WINDOW, RATE, QUEUE = "goodput (Gb/s)", "window (KB)", "rate (Gb/s)", "queue (KB)"
 COMMON = (GOODPUT, WINDOW, RATE, QUEUE)
 """The panels of every scheme."""
+
+AT_RECEIVER = "at the receiver"
+"""Stands in titles of its values."""
 
 NOTHING = {
     GOODPUT: "not sampled",
@@ -46,7 +56,8 @@ UNITS = {"_bps": ("Gb/s", 1e9), "_bytes": ("KB", 1e3), "_us": ("us", 1.0)}
 
 def join_leave(runs: Runs, path: Path | None = None, *, note: str = "") -> Figure:
     """Watched messages under each scheme, a column per scheme: goodput, window, rate and queue, and below them all that
-    the scheme itself watches at senders and receivers, as far as it was sampled."""
+    the scheme itself watches at senders, at receivers and at the switch with the bottleneck, as far as it was
+    sampled. A value of these that never changes has no panel: it is told below its column."""
     results = as_results(runs)
     groups = groups_of(results)
     columns = [_Column(group) for group in groups]
@@ -73,15 +84,17 @@ def join_leave(runs: Runs, path: Path | None = None, *, note: str = "") -> Figur
                 axes.axvline(change_ms, color="#555555", linewidth=0.9, linestyle=":", zorder=1)
             last = number == len(panels) - 1
             named = at == 0 or title not in common
-            label_axes(axes, "", "time (ms)" if last else "", title if named else "", legend=False)
+            below = "\n".join(["time (ms)", *column.same]) if last else ""
+            label_axes(axes, "", below, title if named else "", legend=False)
             axes.tick_params(labelbottom=last, labelleft=named)
             axes.yaxis.label.set_size(10)
     for axes in figure.axes:
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        if axes.dataLim.ymin >= 0:
+            axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
     for axes, column in zip(grid[0], columns, strict=True):
         axes.set_title(column.group.name, fontsize=12)
-    figure.align_ylabels(figure.axes[:rows])
+    figure.align_ylabels()
     handles = [Line2D([], [], **_line(number), label=name) for number, name in enumerate(names)]
     figure.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
     changes = "dotted: a message starts or ends" if any(column.changes_ms for column in columns) else ""
@@ -103,13 +116,28 @@ class _Column:
         with suppress(RunError):  # it was not sampled
             self.common[QUEUE] = _scaled(measured.queue_curve(group.runs), 1e3)
         self.own: dict[str, pl.DataFrame] = {}
-        for name in measured.own_values(group.runs, "flow"):
-            self.own[_title(name)] = _scaled(measured.sender_curve(group.runs, name), _unit(name)[1])
-        for name in measured.own_values(group.runs, "receiver"):
-            curve = measured.receiver_curve(group.runs, name)
-            if curve.height:
-                title = RECEIVERS.get(name, f"{_title(name)},\nat the receiver")
-                self.own[title] = _scaled(curve, _unit(name)[1])
+        self.same: list[str] = []  # lines about values that never change
+        switch = measured.bottleneck_switch(group.runs)
+        for what, where, curve_of in (
+            ("flow", "", measured.sender_curve),
+            ("receiver", AT_RECEIVER, measured.receiver_curve),
+            ("switch", f"at {switch}", measured.switch_curve),
+        ):
+            for name in measured.own_values(group.runs, what):
+                self._add(name, where, curve_of(group.runs, name))
+
+    def _add(self, name: str, where: str, curve: pl.DataFrame) -> None:
+        """A value of the scheme's own: its curve, or a line of text."""
+        unit, size = _unit(name)
+        values = (curve["mean"] / size).unique()
+        if len(values) == 1:
+            what = f"{_words(name)} {where}".rstrip()
+            self.same += textwrap.wrap(f"{what}: always {values[0]:g} {unit}", NOTE_WIDTH)
+        elif len(values) > 1:
+            words = textwrap.fill(f"{_words(name)} ({unit})" if unit else _words(name), TITLE_WIDTH)
+            title = f"{words},\n{where}" if where else words
+            known = RECEIVERS if where == AT_RECEIVER else {}
+            self.own[known.get(name, title)] = _scaled(curve, size)
 
     @property
     def changes_ms(self) -> list[float]:
@@ -129,12 +157,10 @@ def _unit(name: str) -> tuple[str, float]:
     return next((unit for end, unit in UNITS.items() if name.endswith(end)), ("", 1.0))
 
 
-def _title(name: str) -> str:
-    """A value's name without its unit, which stands in brackets."""
-    unit = _unit(name)[0]
-    stem = name.rpartition("_")[0] if unit else name
-    words = stem.replace("_", " ")
-    return f"{words} ({unit})" if unit else words
+def _words(name: str) -> str:
+    """A value's name without its unit."""
+    stem = name.rpartition("_")[0] if _unit(name)[0] else name
+    return stem.replace("_", " ")
 
 
 def _line(number: int) -> dict[str, Any]:

@@ -383,7 +383,7 @@ def estimates(points: Sequence[Point]) -> dict[str, float]:
 def _cost(job: Job) -> float:
     try:
         own_schemes.load_again(job.own)
-        text = _core.explain(job.text, job.name, job.format, job.folder, list(job.overrides), job.scheme, job.seed)
+        text = _core.explain(job)
         return float(json.loads(text)["cost"]["wall_s"])
     except _core.SpecError:
         return 0.0  # the run itself will report the error

@@ -113,6 +113,11 @@ pub trait Scheme: 'static {
     }
 }
 
+/// Refuses parameters that break one of these rules: a condition, and the sentence for [`Scheme::check`].
+pub(crate) fn require<const N: usize>(rules: [(bool, &'static str); N]) -> Result<(), &'static str> {
+    rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+}
+
 /// The lanes that a scheme's messages use within their data class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Lanes {

@@ -167,7 +167,7 @@ struct Stage {
 }
 
 /// A flow at its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     reno: Reno,
     stage: Option<Stage>,
@@ -282,15 +282,7 @@ impl Sender for Flow {
     type Shared = ();
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
-        Self {
-            reno: Reno::open(path, &cx.params.window),
-            stage: None,
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            rtt: Time::ZERO,
-            mss: path.payload as f64,
-            announce: false,
-        }
+        Self { reno: Reno::open(path, &cx.params.window), mss: path.payload as f64, ..Self::default() }
     }
 
     #[inline(always)]

@@ -127,7 +127,7 @@ impl Scheme for DcqcnNs3 {
 
     fn check(p: &Params) -> Result<(), &'static str> {
         let least = Time::from_us(1);
-        let rules = [
+        require([
             ((0.0..=1.0).contains(&p.g), "g must be 0 to 1, like 0.00390625 (1/256)"),
             (p.alpha_timer >= least, "alpha_timer must be at least 1 us: that simulator truncates it to whole ones"),
             (p.cut_interval >= least, "cut_interval must be at least 1 us: that simulator truncates it to whole ones"),
@@ -136,8 +136,7 @@ impl Scheme for DcqcnNs3 {
                 "increase_timer must be at least 1 us: that simulator truncates it to whole ones",
             ),
             (p.min_rate > Rate::ZERO, "min_rate must be above 0: a flow at rate 0 never sends again"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

@@ -121,7 +121,7 @@ impl Scheme for DcqcnVendor {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.g > 0.0 && p.g <= 1.0, "g must be above 0 and at most 1, like 0.00390625 (1/256)"),
             (p.initial_alpha > 0.0 && p.initial_alpha <= 1.0, "initial_alpha must be above 0 and at most 1"),
             (p.alpha_timer > Time::ZERO, "alpha_timer must be above 0, like \"1 us\""),
@@ -130,8 +130,7 @@ impl Scheme for DcqcnVendor {
             (p.additive_increase.is_possible(0), "additive_increase must be a rate or a share of 0 to 1"),
             (p.hyper_increase.is_possible(0), "hyper_increase must be a rate or a share of 0 to 1"),
             (p.min_rate.is_possible(1), "min_rate must be above 0: a flow at rate 0 never sends again"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

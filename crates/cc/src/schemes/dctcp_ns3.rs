@@ -97,11 +97,10 @@ impl Scheme for DctcpNs3 {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             ((0.0..=1.0).contains(&p.g), "g must be 0 to 1, like 0.0625 (1/16)"),
             (p.min_rate > Rate::ZERO, "min_rate must be above 0: a flow at rate 0 never sends again"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

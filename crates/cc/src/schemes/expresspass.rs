@@ -213,7 +213,7 @@ impl Scheme for ExpressPass {
 
     fn check(p: &Params) -> Result<(), &'static str> {
         let share = |x: f64| x > 0.0 && x <= 1.0;
-        let rules = [
+        require([
             (p.target_loss > 0.0 && p.target_loss < 1.0, "target_loss must be above 0 and below 1"),
             (share(p.initial_rate), "initial_rate must be above 0 and at most 1"),
             (share(p.w_min) && p.w_min <= p.w_max, "w_min must be above 0 and at most w_max"),
@@ -227,15 +227,15 @@ impl Scheme for ExpressPass {
             (p.request_timeout >= Time::from_us(1), "request_timeout must be at least 1 us"),
             (p.stop_timeout >= Time::from_us(1), "stop_timeout must be at least 1 us"),
             (p.longest_gap == Time::ZERO || p.longest_gap >= Time::from_ns(1), "longest_gap must be at least 1 ns"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 
 /// What a sender has told its receiver last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Told {
     /// Nothing yet.
+    #[default]
     Nothing,
     /// To stop.
     Stop,
@@ -248,7 +248,7 @@ enum Told {
 }
 
 /// A flow at its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     told: Told,
     /// Numbers of the credits not used yet.
@@ -306,17 +306,13 @@ impl Sender for Flow {
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
         let mut flow = Self {
             told: Told::Nothing,
-            credits: VecDeque::new(),
-            left: 0,
-            asked: 0,
-            due: false,
             wake_at: Time::NEVER,
             stopped_at: cx.now,
             counted: (0, cx.now),
-            enough: false,
             line: path.nic_rate,
             base_rtt: path.base_rtt.max(Time::from_ns(1)),
             payload: path.payload.max(1),
+            ..Self::default()
         };
         flow.wait(cx);
         flow
@@ -396,7 +392,7 @@ impl Sender for Flow {
 }
 
 /// A flow at its receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Granted {
     flow: ReceiverFlow,
     id: MessageId,
@@ -465,21 +461,10 @@ impl Receiver for Crediter {
         let new = Granted {
             flow: info.flow,
             id: info.id,
-            on: false,
-            rate: 0.0,
-            w: 0.0,
-            rose: false,
             next_at: Time::NEVER,
-            number: 0,
-            expected: 0,
-            lost: 0,
-            seen: 0,
             updated_at: cx.now,
             rtt: self.first_rtt,
-            measured: false,
-            timed: None,
-            acked_at: Time::ZERO,
-            owes_ack: false,
+            ..Granted::default()
         };
         match self.free.pop() {
             Some(at) => {
@@ -605,7 +590,7 @@ impl Granted {
         let p = cx.params;
         let of_small = packets as f64 / (p.full_rate_packets.max(1)) as f64;
         let part = if p.full_rate_packets == 0 { 1.0 } else { of_small.min(1.0) };
-        self.rate = (p.initial_rate * most * part).max(self.least(p));
+        self.rate = self.within(p.initial_rate * most * part, most, p);
         (self.w, self.rose) = (p.w_init, false);
         // Credits of before that were not used are not lost.
         (self.on, self.expected, self.lost, self.seen) = (true, self.number, 0, 0);
@@ -616,6 +601,12 @@ impl Granted {
     fn least(&self, p: &Params) -> f64 {
         let gap = if p.longest_gap == Time::ZERO { self.rtt } else { p.longest_gap };
         p.mean_credit() / gap.as_ps() as f64 * 1e12
+    }
+
+    /// A rate of at least the least one, and at most the largest: the round-trip time may be shorter than the time
+    /// between two credits.
+    fn within(&self, rate: f64, most: f64, p: &Params) -> f64 {
+        rate.max(self.least(p)).min(most * (1.0 + p.target_loss))
     }
 
     /// Data came back with the number of its credit.
@@ -656,7 +647,7 @@ impl Granted {
                 self.update_by_ns2(loss, back, most, p)
             }
         };
-        self.rate = self.rate.max(self.least(p)).min(most * (1.0 + p.target_loss));
+        self.rate = self.within(self.rate, most, p);
         if self.rate != before {
             cx.count(if self.rate < before { Action::Cut } else { Action::Increase });
         }

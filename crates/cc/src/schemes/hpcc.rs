@@ -142,7 +142,7 @@ impl Scheme for Hpcc {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.eta > 0.0 && p.eta <= 1.0, "eta must be above 0 and at most 1, like 0.95"),
             (
                 p.expected_flows > 0 || p.additive_increase.get() > 0,
@@ -154,8 +154,7 @@ impl Scheme for Hpcc {
             ),
             ((1..=1024).contains(&p.wire_unit), "wire_unit must be 1 to 1024"),
             (p.wire_gap > Time::ZERO, "wire_gap must be above 0, like \"2 ms\""),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 
@@ -171,7 +170,7 @@ pub fn additive_increase(initial_window: f64, eta: f64, flows: u32) -> f64 {
 }
 
 /// A flow at its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     /// W, in bytes.
     window: f64,
@@ -290,17 +289,13 @@ impl Sender for Flow {
         let mut flow = Self {
             window: most,
             reference: most,
-            stage: 0,
-            updated_to: 0,
-            utilisation: None,
-            seen: Telemetry::default(),
-            seen_at: Time::ZERO,
             most,
             least: (p.min_window.get() as f64).min(most),
             step,
             rtt,
             control: (0, Rate::ZERO),
             nic: path.nic_rate,
+            ..Self::default()
         };
         flow.set_control();
         flow

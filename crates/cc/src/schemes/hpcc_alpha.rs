@@ -114,7 +114,7 @@ impl Scheme for HpccAlpha {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.alpha > 0.0 && p.alpha <= 1000.0, "alpha must be above 0 and at most 1000, which is max-min fairness"),
             (p.eta > 0.0 && p.eta <= 1.0, "eta must be above 0 and at most 1, like 0.95"),
             (
@@ -126,8 +126,7 @@ impl Scheme for HpccAlpha {
                 "expected_flows shares out 1 - eta, so eta must be below 1, like 0.95",
             ),
             (p.idle_cost > 0.0 && p.idle_cost < 1.0, "idle_cost must be above 0 and below 1, like 0.01"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

@@ -137,12 +137,11 @@ impl Scheme for HpccNs3 {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.u_target > 0.0 && p.u_target <= 1.0, "u_target must be above 0 and at most 1, like 0.95"),
             ((1..=1_000_000).contains(&p.int_multi), "int_multi must be 1 to 1000000"),
             (p.min_rate > Rate::ZERO, "min_rate must be above 0: a flow at rate 0 never sends again"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

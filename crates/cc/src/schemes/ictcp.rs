@@ -124,7 +124,7 @@ impl Scheme for Ictcp {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.alpha > 0.0 && p.alpha <= 1.0, "alpha must be above 0 and at most 1, or no window ever grows"),
             (p.gamma1 >= 0.0 && p.gamma1 <= p.gamma2, "gamma1 must be 0 or more and at most gamma2"),
             (p.gamma2 <= 1.0, "gamma2 must be at most 1"),
@@ -132,8 +132,7 @@ impl Scheme for Ictcp {
             ((0.0..=1.0).contains(&p.spare), "spare must be 0 to 1"),
             (p.min_window > 0, "min_window must be at least 1 segment: a window of 0 never sends"),
             (p.min_slot > Time::ZERO, "min_slot must be above 0"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))?;
+        ])?;
         newreno::NewReno::check(&p.newreno)
     }
 }
@@ -217,7 +216,7 @@ impl Share {
 }
 
 /// The state of a host.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Host {
     mss: u64,
     /// C in bytes on the wire per second, and bytes on the wire per byte of payload.
@@ -371,16 +370,7 @@ impl Receiver for Host {
             line: nic.line_rate.as_bps() as f64 / 8.0,
             overhead: nic.wire as f64 / mss as f64,
             first_rtt: nic.network_rtt,
-            slot: 0,
-            growing: false,
-            half_end: Time::ZERO,
-            half_start: Time::ZERO,
-            received: 0,
-            quota: 0.0,
-            bytes: 0.0,
-            weighted: 0.0,
-            windows: 0,
-            flows: 0,
+            ..Self::default()
         }
     }
 

@@ -266,7 +266,7 @@ impl Scheme for InfiniBand {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.threshold <= 15, "threshold must be 0 (off) to 15 (the shortest queue)"),
             (p.ccti_increase >= 1, "ccti_increase must be at least 1, or no mark has an effect"),
             ((1..=4095).contains(&p.ccti_limit), "ccti_limit must be 1 to 4095, like 127"),
@@ -276,8 +276,7 @@ impl Scheme for InfiniBand {
             (p.cct_divisor > 0.0 && p.cct_divisor.is_finite(), "cct_divisor must be above 0, like 0.218"),
             (p.cct_max as u64 <= MULTIPLIER, "cct_max must be at most 16383: a multiplier has 14 bits"),
             (p.cct_shift <= 3, "cct_shift must be 0 to 3: it has 2 bits"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

@@ -121,12 +121,11 @@ impl Default for WindowParams {
 impl WindowParams {
     /// Refuses impossible parameters.
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (self.initial_window > 0, "initial_window must be at least 1 segment: a window of 0 never sends"),
             (self.growth_limit > 0, "growth_limit must be at least 1 segment, or slow start never grows"),
             (self.min_window > 0, "min_window must be at least 1 segment: a window of 0 never sends"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 
@@ -170,7 +169,7 @@ impl Scheme for NewReno {
 }
 
 /// The window of RFC 5681, for schemes that differ from TCP only in their reaction to marks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reno {
     mss: u64,
     cwnd: u64,
@@ -206,17 +205,9 @@ impl Reno {
                 Threshold::Unlimited(_) => u64::MAX,
                 Threshold::Bytes(bytes) => bytes.get(),
             },
-            counted: 0,
-            used: 0,
-            filled: false,
-            used_to: 0,
-            recovering: false,
-            after_timeout: false,
-            reduced_to: None,
-            by_mark: false,
-            acked_to: 0,
             last_sent: Time::NEVER,
             nic_rate: path.nic_rate,
+            ..Self::default()
         }
     }
 

@@ -180,13 +180,12 @@ impl Scheme for Rcc {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.queue_maxsize > 0, "queue_maxsize must be at least 1 segment, or no ACK ever leaves"),
             (p.rto > Time::ZERO, "rto must be above 0"),
             (p.rtt_gain > 0.0 && p.rtt_gain <= 1.0, "rtt_gain must be above 0 and at most 1"),
             (p.g > 0.0 && p.g <= 1.0, "g must be above 0 and at most 1"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))?;
+        ])?;
         newreno::NewReno::check(&p.newreno)?;
         cubic::Cubic::check(&p.cubic)?;
         dctcp::Dctcp::check(&p.dctcp)

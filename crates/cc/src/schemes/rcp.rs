@@ -125,14 +125,13 @@ impl Scheme for Rcp {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             (p.alpha > 0.0 && p.alpha.is_finite(), "alpha must be above 0, or rates never rise"),
             (p.beta >= 0.0 && p.beta.is_finite(), "beta must be 0 or more"),
             (p.gamma > 0.0 && p.gamma <= 1.0, "gamma must be above 0 and at most 1"),
             (p.initial_rate.is_possible(1), "initial_rate must be above 0"),
             (p.most_interval >= Time::from_ns(1), "most_interval must be at least 1 ns"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 
@@ -262,7 +261,7 @@ impl Receiver for Echo {
 }
 
 /// A port's rate and what it is computed from. Times in seconds, rates in bytes per second.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct PortRate {
     capacity: f64,
     rate: f64,
@@ -352,12 +351,8 @@ impl SwitchProgram for Router {
                 capacity: view.rate.as_bps() as f64 / 8.0,
                 rate: p.initial_rate.at(view.rate.as_bps()) as f64 / 8.0,
                 rtt: seconds(rtt),
-                rtt_sum: 0.0,
-                rtt_bytes: 0.0,
-                bytes: 0.0,
-                spill: 0.0,
-                since: Time::ZERO,
                 until: Time::NEVER,
+                ..PortRate::default()
             };
             // Not in phase with other ports: 0.6 to 1.4 of an interval.
             let chance =

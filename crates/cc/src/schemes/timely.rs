@@ -232,7 +232,7 @@ impl Scheme for Timely {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             ((0.0..=1.0).contains(&p.ewma), "ewma must be 0 to 1"),
             ((0.0..=1.0).contains(&p.beta), "beta must be 0 to 1"),
             (p.t_low <= p.t_high, "t_low must be at most t_high"),
@@ -245,8 +245,7 @@ impl Scheme for Timely {
                 !p.bursts || p.window != Window::Rtt,
                 "window = \"rtt\" takes the place of pacing, so bursts must be false",
             ),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 
@@ -266,7 +265,7 @@ pub(super) fn cut(rtt: u64, low: u64, high: u64, gradient: f64, beta: f64) -> Op
 }
 
 /// A flow at its sender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     rate: u64,
     line: u64,
@@ -373,17 +372,11 @@ impl Sender for Flow {
             line,
             largest_window: path.network_bdp,
             decide_at: if p.decide == Decide::Segment { p.segment.0 } else { 1 },
-            last_rtt: None,
-            difference: 0.0,
-            in_a_row: 0,
             unit: if p.min_rtt == Time::ZERO { path.base_rtt.max(Time::from_ps(1)) } else { p.min_rtt },
             packet: path.nic_rate.tx_time(path.wire as u64),
             least_window: path.payload as u64,
             window: u64::MAX,
-            began: Time::ZERO,
-            wire: 0,
-            left: 0,
-            next_at: Time::ZERO,
+            ..Self::default()
         };
         flow.rate_changed(path.base_rtt, p);
         flow

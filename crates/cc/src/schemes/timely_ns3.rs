@@ -126,13 +126,12 @@ impl Scheme for TimelyNs3 {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        let rules = [
+        require([
             ((0.0..=1.0).contains(&p.ewma), "ewma must be 0 to 1"),
             ((0.0..=1.0).contains(&p.beta), "beta must be 0 to 1"),
             (p.min_rtt >= Time::from_ns(1), "min_rtt must be at least 1 ns"),
             (p.min_rate > Rate::ZERO, "min_rate must be above 0: a flow at rate 0 never sends again"),
-        ];
-        rules.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, rule)| Err(rule))
+        ])
     }
 }
 

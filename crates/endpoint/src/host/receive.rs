@@ -476,6 +476,6 @@ impl<P: Copy> Hosts<P> {
             self.on_whole(io, host, slot, packet.message);
             self.poll_receiver(io, host, scheme);
         }
-        self.kept[slot as usize].give_back(ready);
+        self.kept[slot as usize].recycle(ready);
     }
 }

@@ -61,24 +61,12 @@ impl FlowRecord {
             finished: Time::NEVER,
             acked: Time::NEVER,
             bytes,
-            delivered: 0,
             ideal: Time::NEVER,
             src,
             dst,
             group,
-            packets_sent: 0,
-            packets_resent: 0,
-            timeouts: 0,
-            packets_marked: 0,
-            packets_arrived: 0,
             traffic,
-            hops: 0,
-            links: 0,
-            deflections: 0,
-            attempts: 0,
-            reordered: 0,
-            request: false,
-            given_up: false,
+            ..Self::default()
         }
     }
 }

@@ -78,13 +78,13 @@ impl ReceiveHalf {
     }
 
     /// The packets that the last arrival put in order, itself first; empty where it was not in order. The list is lent
-    /// until [`Self::give_back`], so that its memory is used again.
+    /// until [`Self::recycle`], so that its memory is used again.
     pub fn take_ready(&mut self) -> Vec<Kept> {
         core::mem::take(&mut self.ready)
     }
 
     /// See [`Self::take_ready`].
-    pub fn give_back(&mut self, ready: Vec<Kept>) {
+    pub fn recycle(&mut self, ready: Vec<Kept>) {
         self.ready = ready;
     }
 

@@ -9,7 +9,7 @@ const LARGEST_FIELD: u64 = u16::MAX as u64;
 /// RFC 7323 section 2.3.
 pub(super) const LARGEST_SCALE: u8 = 14;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ReceiveHalf {
     mss: u64,
     buffer: u64,
@@ -67,19 +67,10 @@ impl ReceiveHalf {
             buffer: config.receive_buffer.min(1 << 40),
             ack_every: u64::from(config.ack_every),
             ack_delay: config.ack_delay,
-            scale: 0,
-            scaling: false,
-            nxt: 0,
             read_to: 1,
-            edge: 0,
-            promised: 0,
-            runs: Vec::new(),
             fin_at: u64::MAX,
-            pending: 0,
-            pending_bytes: 0,
-            echo: Time::ZERO,
             timer: Time::NEVER,
-            last: Last::default(),
+            ..Self::default()
         }
     }
 

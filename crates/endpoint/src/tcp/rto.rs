@@ -9,7 +9,7 @@ const SHORTEST: Time = Time::from_ns(1);
 const LONGEST: u64 = 1 << 62;
 
 /// The estimator and its backoff.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rto {
     initial: Time,
     min: Time,
@@ -27,10 +27,7 @@ impl Rto {
             initial: config.initial_rto,
             min: config.min_rto,
             max: config.max_rto.max(SHORTEST),
-            smoothed: 0,
-            variation: 0,
-            base: Time::ZERO,
-            backoff: 0,
+            ..Self::default()
         };
         rto.base = rto.bounded(config.initial_rto);
         rto

@@ -13,7 +13,7 @@ const LONGEST_STREAM: u64 = 1 << 60;
 const NOT_TIMED: u64 = u64::MAX;
 
 /// All of it in sequence numbers, so a FIN counts one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SendHalf {
     pub(super) mss: u64,
     /// SND.UNA: the first number not acknowledged.
@@ -97,42 +97,16 @@ impl SendHalf {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             mss: u64::from(config.mss.max(1)),
-            una: 0,
-            nxt: 0,
-            high: 0,
             data_end: 1,
-            closed: false,
-            edge: 0,
-            edge_at: Time::ZERO,
-            scale: 0,
-            last_window: None,
-            sack: false,
-            scoreboard: Scoreboard::default(),
-            dup_acks: 0,
-            recovering: false,
-            recover: 0,
-            high_rxt: 0,
-            rescue_rxt: 0,
-            pipe: 0,
-            repair_first: false,
-            inflation: 0,
-            partial_ack: false,
-            limited: 0,
             offload: u64::from(config.offload),
-            burst_to: 0,
             timed_out_at: u64::MAX,
-            repeats: 0,
             retries: config.retries,
             rto: Rto::new(config),
             timer: Time::NEVER,
             timed_end: NOT_TIMED,
-            timed_at: Time::ZERO,
-            syn_timed_out: false,
             timestamps: config.timestamps,
             persist_at: Time::NEVER,
-            persist_count: 0,
-            unanswered: 0,
-            probe_due: false,
+            ..Self::default()
         }
     }
 

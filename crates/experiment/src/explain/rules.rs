@@ -31,7 +31,7 @@ pub struct Class {
 }
 
 /// Marking of a class at ports of one rate.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Default)]
 pub struct MarkingOf {
     /// Rate of these ports.
     pub rate_bps: u64,
@@ -131,17 +131,7 @@ fn marking(marking: &Marking, rate: Rate, ports: u64, bdp: f64) -> MarkingOf {
         drain_us: us(rate.tx_time(bytes)),
     };
     let when = |at: MarkAt| Some(if at == MarkAt::Enqueue { "enqueue" } else { "dequeue" });
-    let mut of = MarkingOf {
-        rate_bps: rate.as_bps(),
-        ports,
-        kind: "off",
-        at: None,
-        thresholds: Vec::new(),
-        probability: None,
-        weight: None,
-        gains: None,
-        every_us: None,
-    };
+    let mut of = MarkingOf { rate_bps: rate.as_bps(), ports, kind: "off", ..MarkingOf::default() };
     match *marking {
         Marking::Off => {}
         Marking::Step { above, at } => {

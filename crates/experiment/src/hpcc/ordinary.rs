@@ -2,7 +2,7 @@
 //! thresholds become a spec, and finished flows a `fct.txt` in its format.
 
 use super::convert::{ends, graph, ways};
-use super::{Setup, traffic_name};
+use super::setup::{Setup, traffic_name};
 use crate::built::Built;
 use crate::run::{Outcome, Progress};
 use crate::spec::{CheckedSpec, Spec};

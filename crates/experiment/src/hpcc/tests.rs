@@ -4,6 +4,8 @@ use super::convert::listed;
 use super::generate::{self, Hosts, Wishes};
 use super::ordinary::Ordinary;
 use super::*;
+use fanin_formats::hpcc;
+use fanin_record::{EventKind, Run};
 use std::collections::HashMap;
 use std::path::PathBuf;
 

@@ -68,7 +68,7 @@ impl CheckedSpec {
 
     /// The resolved spec as JSON.
     pub fn to_json(&self) -> Value {
-        serde_json::to_value(&self.document).expect("a document that was read has only values that JSON has")
+        self.document.to_json().expect("a document that was read has only values that JSON has")
     }
 
     /// The objects of the run.

@@ -13,6 +13,7 @@ use fanin_units::Bytes;
 const MOST_PROVEN: u64 = 1_000_000;
 
 /// Requirements of the schemes on the network.
+#[derive(Default)]
 pub struct Needs {
     /// Additional lanes of classes: the number of the class, counted from 0, and their kind.
     lanes: Vec<(usize, Lanes)>,
@@ -30,14 +31,7 @@ pub struct Needs {
 
 /// The requirements of all schemes. An invalid scheme has none here; it is reported elsewhere.
 pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
-    let mut needs = Needs {
-        lanes: Vec::new(),
-        overhead: 0,
-        thresholds: Vec::new(),
-        marked: Vec::new(),
-        escapes: Vec::new(),
-        credit: CreditNeeds::default(),
-    };
+    let mut needs = Needs::default();
     for (i, traffic) in document.traffic.iter().enumerate() {
         let Ok(scheme) = crate::loaded::settings(traffic.scheme.id(), &traffic.scheme.parameters()) else { continue };
         needs.overhead = needs.overhead.max(scheme.header_overhead().data);

@@ -31,4 +31,4 @@ mod traffic;
 
 pub use checked::CheckedSpec;
 pub use host_names::HostNames;
-pub use read::{Spec, schema};
+pub use read::{Spec, schema, table};

@@ -1,6 +1,6 @@
 //! Reads specs, and changes single keys of them.
 
-use super::document::Document;
+use super::document::{self, Document};
 use super::rdma::LossPolicy;
 use super::scheme::SchemeChoice;
 use super::source::{self, Source};
@@ -129,7 +129,7 @@ impl Spec {
             right,
         };
         let value = source::read_value(value).map_err(|e| refuse(e, "write it as in TOML".into()))?;
-        let mut root = serde_json::to_value(&self.document).map_err(|e| refuse(e.to_string(), String::new()))?;
+        let mut root = self.document.to_json().map_err(|e| refuse(e.to_string(), String::new()))?;
         let path = place(&mut root, key.trim(), value).map_err(|(problem, right)| refuse(problem, right))?;
         source.changed(&path, option.clone());
         Self::from_value(root, source).map_err(|problems| self.with_nearest_key(key.trim(), problems))
@@ -139,7 +139,7 @@ impl Spec {
     fn with_nearest_key(&self, key: &str, problems: Problems) -> Problems {
         let word = key.rsplit('.').next().unwrap_or(key);
         let mut known = Vec::new();
-        if let Ok(root) = serde_json::to_value(&self.document) {
+        if let Ok(root) = self.document.to_json() {
             keys_of(&root, "", &mut known);
         }
         let near: Vec<String> = known.into_iter().filter(|known| known.rsplit('.').next() == Some(word)).collect();
@@ -150,6 +150,23 @@ impl Spec {
             }
             problem
         })
+    }
+}
+
+/// The table that pairs of a key and the text of its value make. Both are written as in [`Spec::set`].
+///
+/// # Errors
+/// What is wrong with a pair.
+pub fn table(changes: &[(String, String)]) -> Result<serde_json::Map<String, Value>, String> {
+    let mut root = Value::Object(serde_json::Map::new());
+    for (key, text) in changes {
+        let refuse = |problem: String| format!("--set \"{key}={text}\": {problem}");
+        let value = source::read_value(text).map_err(refuse)?;
+        place(&mut root, key, value).map_err(|(problem, right)| refuse(format!("{problem}; {right}")))?;
+    }
+    match root {
+        Value::Object(table) => Ok(table),
+        _ => Ok(serde_json::Map::new()),
     }
 }
 
@@ -230,7 +247,9 @@ pub(super) fn schema_value() -> Arc<Value> {
     match &*known {
         Some((then, schema)) if *then == now => schema.clone(),
         _ => {
-            let schema = Arc::new(schemars::schema_for!(Document).to_value());
+            let mut schema = schemars::schema_for!(Document).to_value();
+            document::drop_nulls(&mut schema);
+            let schema = Arc::new(schema);
             *known = Some((now, schema.clone()));
             schema
         }

@@ -70,22 +70,11 @@ impl Iterator for Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Dependency;
-    use fanin_units::Time;
 
     #[test]
     fn every_reader_sees_every_message_and_nothing_is_kept() {
         for count in [0, 1, BLOCK as u32, BLOCK as u32 + 1, 5000] {
-            let message = |src| Message {
-                start: Time::ZERO,
-                src,
-                dst: 0,
-                bytes: 1,
-                traffic: 0,
-                group: 0,
-                senders: None,
-                dependency: Dependency::default(),
-            };
+            let message = |src| Message { src, bytes: 1, ..Message::default() };
             let mut readers = Reader::all(Box::new((0..count).map(message)), 3);
             let source = readers[0].source.clone();
             for reader in &mut readers {

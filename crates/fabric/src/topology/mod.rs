@@ -169,39 +169,6 @@ impl Graph {
     pub fn distances_from(&self, from: NodeId) -> Vec<u32> {
         self.adjacency().distances_from(from)
     }
-
-    /// Mean number of links on a shortest path between two different hosts; `None` with fewer than two hosts or where
-    /// two hosts cannot reach each other. Takes one search per switch with single-homed hosts and one per other host.
-    pub fn mean_host_distance(&self) -> Option<f64> {
-        let hosts = self.hosts as usize;
-        if hosts < 2 {
-            return None;
-        }
-        let adjacency = self.adjacency();
-        // Hosts whose only link leads to the same switch have the same distances.
-        let mut sum_at: Vec<Option<u64>> = vec![None; self.names.len()];
-        let mut total = 0u64;
-        for host in (0..self.hosts).map(NodeId) {
-            let place = match adjacency.of(host) {
-                [(_, switch)] if !self.is_host(*switch) => *switch,
-                _ => host,
-            };
-            let sum = match sum_at[place.ix()] {
-                Some(sum) => sum,
-                None => {
-                    let distances = &adjacency.distances_from(host)[..hosts];
-                    if distances.contains(&u32::MAX) {
-                        return None;
-                    }
-                    let sum = distances.iter().map(|d| u64::from(*d)).sum();
-                    sum_at[place.ix()] = Some(sum);
-                    sum
-                }
-            };
-            total += sum;
-        }
-        Some(total as f64 / (hosts as f64 * (hosts - 1) as f64))
-    }
 }
 
 fn sum(a: Rate, b: Rate) -> Rate {

@@ -1,9 +1,12 @@
 //! Shared by the tests of the fabric: small networks, messages, and running them to their end.
 
 pub mod dart;
+#[path = "../../../engine/tests/common/heap.rs"]
+pub mod heap;
 pub mod hpcc;
 pub mod lanes;
 pub mod random;
+pub mod windowed;
 
 use fanin_cc::{CreditQueue, Settings};
 use fanin_endpoint::tcp;

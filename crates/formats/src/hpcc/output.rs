@@ -35,14 +35,6 @@ pub struct Fct {
     pub standalone: u64,
 }
 
-impl Fct {
-    /// Completion time over the time alone, at least 1: the formula for the latter counts one packet's
-    /// store-and-forward twice, so that small flows can be faster.
-    pub fn slowdown(&self) -> f64 {
-        (self.fct as f64 / self.standalone as f64).max(1.0)
-    }
-}
-
 impl fmt::Display for Fct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sip, dip, sport, dport, bytes, start, fct, standalone } = self;
@@ -131,17 +123,6 @@ pub struct QlenPort {
     pub interface: u32,
     /// At `k`: samples in which the port held from `k` KB to less than `k + 1` KB, of 1000 bytes.
     pub counts: Vec<u32>,
-}
-
-impl QlenPort {
-    /// Counts a sample of this many bytes.
-    pub fn add(&mut self, bytes: u32) {
-        let kb = bytes as usize / 1000;
-        if self.counts.len() <= kb {
-            self.counts.resize(kb + 1, 0);
-        }
-        self.counts[kb] += 1;
-    }
 }
 
 impl fmt::Display for QlenDump {

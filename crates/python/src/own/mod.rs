@@ -45,5 +45,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load_class, module)?)?;
     module.add_function(wrap_pyfunction!(network::load_policy, module)?)?;
     module.add_function(wrap_pyfunction!(check::check_scheme, module)?)?;
+    module.add_function(wrap_pyfunction!(check::check_policy, module)?)?;
+    module.add_function(wrap_pyfunction!(check::parameters_of, module)?)?;
     Ok(())
 }

@@ -9,8 +9,6 @@ use fanin_endpoint::host::{EndpointConfig, PacketSizes, Recovery, Traffic, Traff
 use fanin_endpoint::selective::{Cap, Rules};
 use fanin_units::{NodeId, PortId, Rate, Time};
 
-/// The port of an endpoint unless told otherwise: that of RoCEv2.
-pub const PORT: u16 = fanin_wire::ROCE_PORT;
 /// Bytes of all headers of a data packet: Ethernet, IPv4 and UDP outside, the endpoint's, the extension, and the frame
 /// inside without its payload.
 const HEADERS: u16 = 46 + 24 + 46 + 62;

@@ -22,12 +22,12 @@ mod sip;
 mod transfer;
 
 pub use self::core::{Core, Counts, Datagram, Event, Number, PeerId, PostError, Reason};
-pub use config::{Config, Limits, PORT};
+pub use config::{Config, Limits};
 
 use crate::os::datagrams as os;
 use fanin_units::Time;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -67,14 +67,6 @@ impl Endpoint {
         os::enable(&socket, BUFFERS)?;
         let buffer = vec![0; 1 << 16];
         Ok(Self { socket, core, began: Instant::now(), lost: Duration::ZERO, buffer, unsent: 0 })
-    }
-
-    /// The same on loopback, at the port of RoCEv2 or another one; 0 is any.
-    ///
-    /// # Errors
-    /// See [`Endpoint::bind`].
-    pub fn on_loopback(port: Option<u16>, config: Config) -> io::Result<Self> {
-        Self::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(PORT)), config)
     }
 
     /// Where it is.

@@ -1,7 +1,7 @@
 //! Each host sends to each other.
 
 use super::permutation::{inter_rack, several};
-use crate::{Dependency, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
+use crate::{Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// One flow from each host to each other host, all at the start. They are listed in rounds of a shift, so that at no
@@ -39,16 +39,7 @@ impl AllToAll {
         Ok((0..pairs).map(move |pair| {
             let (shift, from) = (pair / count + 1, pair % count);
             let (src, dst) = (hosts[from as usize], hosts[((from + shift) % count) as usize]);
-            Flow {
-                start: Time::ZERO,
-                src,
-                dst,
-                bytes: size.sample(&mut draws.sizes),
-                traffic: 0,
-                group: 0,
-                senders: None,
-                dependency: Dependency::default(),
-            }
+            Flow { src, dst, bytes: size.sample(&mut draws.sizes), ..Flow::default() }
         }))
     }
 }

@@ -3,7 +3,7 @@
 use super::{check_every, check_overlap, offset};
 use crate::bursts::{Bursts, Times, events_in};
 use crate::hosts::Pairs;
-use crate::{Dependency, Draws, Expected, Flow, Hosts, Load, Places, SizeDistribution, WorkloadError};
+use crate::{Draws, Expected, Flow, Hosts, Load, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 use std::sync::Arc;
 
@@ -98,16 +98,7 @@ impl Incast {
                     bytes = size.sample(&mut sizes);
                 }
                 let start = event.saturating_add(offset(max_offset, &mut jitter));
-                flows.push(Flow {
-                    start,
-                    src,
-                    dst,
-                    bytes,
-                    traffic: 0,
-                    group,
-                    senders: None,
-                    dependency: Dependency::default(),
-                });
+                flows.push(Flow { start, src, dst, bytes, group, ..Flow::default() });
             });
             let mut senders: Vec<u32> = flows.iter().map(|flow| flow.src).collect();
             senders.sort_unstable();

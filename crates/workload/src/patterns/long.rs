@@ -1,10 +1,7 @@
 //! Long flows.
 
 use crate::hosts::{Pairs, in_order};
-use crate::{
-    Dependency, Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution,
-    WorkloadError,
-};
+use crate::{Draws, ENDLESS, Expected, Flow, Hosts, Load, LoadBase, NO_GROUP, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// A fixed set of long flows (row E15 of Dart's setting): each from a different sender to a random other host, or to a
@@ -104,10 +101,8 @@ impl Long {
             src,
             dst,
             bytes: self.size.sample(&mut draws.sizes),
-            traffic: 0,
             group: NO_GROUP,
-            senders: None,
-            dependency: Dependency::default(),
+            ..Flow::default()
         };
         // At most one per host, so the list is as small as the network.
         let mut flows: Vec<Flow> = if self.amount == LongFlows::OneToOne {

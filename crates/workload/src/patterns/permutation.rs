@@ -3,7 +3,7 @@
 use super::{check_every, check_overlap, offset};
 use crate::bursts::{Bursts, Times, events_in};
 use crate::hosts::resolve;
-use crate::{Dependency, Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
+use crate::{Draws, Expected, Flow, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// A random permutation of hosts without fixed points: one flow from each host and one to each. Each round of a
@@ -67,16 +67,7 @@ impl Permutation {
             for (src, dst) in hosts.iter().zip(&receivers) {
                 let start = round.saturating_add(offset(jitter, &mut draws.jitter));
                 let bytes = size.sample(&mut draws.sizes);
-                flows.push(Flow {
-                    start,
-                    src: *src,
-                    dst: *dst,
-                    bytes,
-                    traffic: 0,
-                    group,
-                    senders: None,
-                    dependency: Dependency::default(),
-                });
+                flows.push(Flow { start, src: *src, dst: *dst, bytes, group, ..Flow::default() });
             }
         }))
     }

@@ -2,7 +2,7 @@
 
 use crate::bursts::Times;
 use crate::hosts::Pairs;
-use crate::{Dependency, Draws, Expected, Flow, Hosts, Load, NO_GROUP, Places, SizeDistribution, WorkloadError};
+use crate::{Draws, Expected, Flow, Hosts, Load, NO_GROUP, Places, SizeDistribution, WorkloadError};
 use fanin_units::Time;
 
 /// Flows that arrive as one Poisson process over the network: each has a random sender and a random other host as its
@@ -44,16 +44,7 @@ impl Poisson {
             let start = times.next_time().filter(|t| *t < span)?;
             let (chooser, src) = pairs.chooser(&mut draws.hosts);
             let dst = pairs.partner(chooser, &mut draws.hosts);
-            Some(Flow {
-                start,
-                src,
-                dst,
-                bytes: size.sample(&mut draws.sizes),
-                traffic: 0,
-                group: NO_GROUP,
-                senders: None,
-                dependency: Dependency::default(),
-            })
+            Some(Flow { start, src, dst, bytes: size.sample(&mut draws.sizes), group: NO_GROUP, ..Flow::default() })
         })
         .fuse())
     }

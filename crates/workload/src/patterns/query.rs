@@ -198,16 +198,7 @@ impl Query {
             }
             let mut flows = Vec::with_capacity(2 * degree);
             for (i, (server, trigger)) in asked.into_iter().zip(first_trigger..).enumerate() {
-                let flow = |src, dst, bytes, dependency| Flow {
-                    start: Time::ZERO,
-                    src,
-                    dst,
-                    bytes,
-                    traffic: 0,
-                    group,
-                    senders: None,
-                    dependency,
-                };
+                let flow = |src, dst, bytes, dependency| Flow { src, dst, bytes, group, dependency, ..Flow::default() };
                 let think_time = if round > 0 { query.think_time } else { Time::ZERO };
                 let delay = think_time.saturating_add(offset(query.jitter, &mut draws.jitter));
                 let dependency = Dependency { after: before, delay, counts: Some(trigger), ..Dependency::default() };

@@ -76,7 +76,7 @@ struct Group {
 }
 
 /// The senders of one tenant, or of all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Set {
     /// Share of the line in millionths.
     share: u64,
@@ -107,16 +107,7 @@ pub struct Auss {
 impl Auss {
     /// Empty.
     pub fn new(p: &Params) -> Self {
-        let set = |share| Set {
-            share,
-            senders: 0,
-            weight: 0,
-            silent: 0,
-            lists: p.look_ahead_burst as f64,
-            lists_at: Time::ZERO,
-            groups: BTreeMap::new(),
-            order: VecDeque::new(),
-        };
+        let set = |share| Set { share, lists: p.look_ahead_burst as f64, ..Set::default() };
         let mut sets: Vec<Set> = p.tenant_shares.iter().map(|s| set((s * MILLION as f64 + 0.5) as u64)).collect();
         // Tenants that are not listed have one set, and the rest of the line.
         let given: u64 = sets.iter().map(|s| s.share).sum();
@@ -145,11 +136,6 @@ impl Auss {
     /// Senders in all sets.
     pub fn senders(&self) -> u32 {
         self.slots.len() as u32
-    }
-
-    /// Announced messages of a set that have not started.
-    pub fn silent(&self, set: u16) -> u32 {
-        self.sets[set as usize].silent
     }
 
     #[inline(always)]

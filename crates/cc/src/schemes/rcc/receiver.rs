@@ -24,7 +24,7 @@ pub struct FlowState {
 }
 
 /// An open flow (an element of the paper's `info`).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Entry {
     flow: ReceiverFlow,
     /// Its place in the order of opening.
@@ -76,7 +76,7 @@ impl Entry {
 }
 
 /// The state of a host.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Host {
     segment: u64,
     /// queue_maxsize in bytes.
@@ -145,17 +145,11 @@ impl Host {
             born: self.born,
             size,
             ceiling: 1,
-            acked_to: 0,
-            furthest: 0,
-            told_to: 0,
-            in_flight: 0,
             window: Window::new(self.segment, p),
-            trip: RoundTrip::default(),
             rto: p.rto,
             deadline: Time::NEVER,
             resend_at: Time::NEVER,
-            silent: 0,
-            echo: false,
+            ..Entry::default()
         };
         self.born += 1;
         let at = match self.free.pop() {
@@ -363,15 +357,8 @@ impl Receiver for Host {
             max_skips: or(p.max_skips, 2),
             push_skips: or(p.push_skips, 4),
             first_rtt: if p.first_rtt > Time::ZERO { p.first_rtt } else { nic.network_rtt },
-            entries: Vec::new(),
-            free: Vec::new(),
-            order: Vec::new(),
-            claims: Vec::new(),
-            queue: AckQueue::default(),
-            owed: Vec::new(),
-            in_flight: 0,
-            born: 0,
             wake: Time::NEVER,
+            ..Self::default()
         }
     }
 

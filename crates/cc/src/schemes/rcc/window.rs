@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use fanin_units::Time;
 
 /// The receiver's congestion window of one flow, in bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Window {
     segment: u64,
     /// What rwnd may be before rounding; Algorithm 1's ceiling bounds it.
@@ -58,18 +58,7 @@ impl Window {
             Threshold::Unlimited(_) => u64::MAX,
             Threshold::Bytes(bytes) => bytes.get(),
         };
-        Self {
-            segment,
-            cwnd: segment,
-            ssthresh,
-            duplicates: 0,
-            recovering: false,
-            total: 0,
-            marked: 0,
-            alpha: 0.0,
-            cut_alpha: 0.0,
-            period_end: Time::ZERO,
-        }
+        Self { segment, cwnd: segment, ssthresh, ..Self::default() }
     }
 
     /// Counts a packet, and at the end of a round trip of `rtt` cuts the window by the share of marks. Then NewReno's

@@ -11,10 +11,8 @@ pub struct PfcOptions {
     /// Quanta after which a pause expires unless it is refreshed, 1 to 65,535; a quantum is the time of 512 bits at the
     /// rate of the link (IEEE 802.1Qbb). A port that still pauses its peer repeats the PAUSE frame after half of that
     /// time. Default: pauses do not expire, as in the ns-3 HPCC simulator.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expiry: Option<u32>,
     /// A storm watchdog at every port of a switch. Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<Watchdog>,
 }
 
@@ -67,13 +65,10 @@ pub enum HostFault {
         #[serde(default)]
         from: Time,
         /// End of the fault. Default: it lasts.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<Time>,
         /// How fast packets are taken. Either this or `share` is set.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<Rate>,
         /// The same as a share of the rate of the link, above 0 and at most 1.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         share: Option<f64>,
         /// Bytes of the receive buffer, for each class; without a meaning where links have credits.
         #[serde(default = "receive_buffer")]
@@ -87,11 +82,9 @@ pub enum HostFault {
         #[serde(default)]
         from: Time,
         /// End of the fault. Default: it lasts.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<Time>,
         /// Time between two PAUSE frames. Default: half of the time for which a pause lasts, or half of 65,535 quanta
         /// where pauses do not expire.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         every: Option<Time>,
     },
 }

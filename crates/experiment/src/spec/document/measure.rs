@@ -24,7 +24,6 @@ pub struct Measure {
     #[serde(default = "drain_limit")]
     pub drain_limit: Time,
     /// Only messages of this size are included in the reported completion times. Default: all sizes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report_size: Option<Bytes>,
     /// Quantities sampled over time.
     #[serde(default)]
@@ -34,10 +33,8 @@ pub struct Measure {
     #[serde(default)]
     pub trace: Vec<String>,
     /// Capture of packets on links for Wireshark: capture.pcapng in the run's folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
     /// Timeline of messages, queues and pauses for ui.perfetto.dev: trace.perfetto-trace in the run's folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub perfetto: Option<Perfetto>,
     /// Whether each pause by PFC is recorded with its cause: the table `pauses`.
     #[serde(default, skip_serializing_if = "is_off")]

@@ -15,6 +15,7 @@ pub use traffic::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The version of the spec language that this program reads.
 pub const SPEC_VERSION: u32 = 1;
@@ -38,7 +39,6 @@ pub struct Document {
     /// The measurements and their duration.
     pub measure: Measure,
     /// The schemes for `fanin compare`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare: Option<Compare>,
 }
 
@@ -56,4 +56,25 @@ fn yes() -> bool {
 pub struct Compare {
     /// Ids of schemes; the spec runs once with each, for all its traffics.
     pub schemes: Vec<SchemeId>,
+}
+
+impl Document {
+    /// As JSON, without keys that have no value.
+    pub(super) fn to_json(&self) -> serde_json::Result<Value> {
+        let mut root = serde_json::to_value(self)?;
+        drop_nulls(&mut root);
+        Ok(root)
+    }
+}
+
+/// Deletes keys without a value.
+pub(super) fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(values) => {
+            values.retain(|_, value| !value.is_null());
+            values.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
 }

@@ -25,10 +25,8 @@ pub struct Network {
     pub marking_by_rate: Vec<MarkingOfRate>,
     /// Data classes, 1 to 7. Control packets (ACK, NACK, CNP) have a class of their own with strict priority. Default:
     /// one class "data".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Vec<Class>>,
     /// How packets choose between paths of equal length. Default: "ecmp", or "symmetric" where a scheme needs it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<Routing>,
     /// Which of equally short paths a packet takes at a switch, whatever its scheme: data, ACKs and other control
     /// packets, but not the frames of links (pauses, InfiniBand's credits). A host with several links always chooses by
@@ -37,17 +35,14 @@ pub struct Network {
     #[serde(default)]
     pub balancing: Balancing,
     /// With balancing "flowlets", the pause after which a flow may take another path. Default: "50 us".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flowlet_gap: Option<Time>,
     /// What may join the queues of switches. Also the id of a discipline of your own that was loaded, or a table with
     /// its `id` and parameters, which admits, marks or drops packets before that.
     #[serde(default)]
     pub discipline: Discipline,
     /// The queues of credits at every port, for schemes that send credits. Default: those of the scheme.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credit_queues: Option<CreditQueues>,
     /// A queue in the host between pacers and link. Default: none, the NIC pulls packets from its flows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_queue: Option<HostQueue>,
     /// When a switch releases the buffer space of a packet.
     #[serde(default)]
@@ -84,13 +79,10 @@ pub enum Routing {
 pub struct CreditQueues {
     /// Their share of the rate of each link, above 0 and at most 1. Default: so that the data of all credits just fills
     /// the link, credit / (credit + largest packet).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Bytes of credits that may leave at once after a pause.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Bytes>,
     /// Most bytes in a queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Bytes>,
 }
 
@@ -118,10 +110,8 @@ pub enum Topology {
         /// Propagation delay of each host link.
         delay: Time,
         /// Rate between the switches. Default: that of the host links.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         bottleneck: Option<Rate>,
         /// Propagation delay between the switches. Default: that of the host links.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         bottleneck_delay: Option<Time>,
     },
     /// A chain of switches sw0, sw1, ... with the same number of hosts each.
@@ -135,10 +125,8 @@ pub enum Topology {
         /// Propagation delay of each host link.
         delay: Time,
         /// Rate between switches. Default: that of the host links.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         chain_link: Option<Rate>,
         /// Propagation delay between switches. Default: that of the host links.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         chain_delay: Option<Time>,
     },
     /// Leaves leaf0, ... with hosts, each with one link to each spine spine0, ...
@@ -154,10 +142,8 @@ pub enum Topology {
         /// Propagation delay of each host link.
         delay: Time,
         /// Rate between leaf and spine. Default: that of the host links.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         fabric_link: Option<Rate>,
         /// Propagation delay between leaf and spine. Default: that of the host links.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         fabric_delay: Option<Time>,
     },
     /// A k-ary fat tree with k^3/4 hosts and full bisection bandwidth.
@@ -182,23 +168,18 @@ pub enum Topology {
         /// Uplinks per ToR.
         uplinks: u32,
         /// Aggregation switches per pod. Default: `uplinks`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         aggs: Option<u32>,
         /// Uplinks per aggregation switch. Default: its number of links to ToRs.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         agg_uplinks: Option<u32>,
         /// Number of core switches. Default: `aggs` times `agg_uplinks`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         cores: Option<u32>,
         /// Rate of each host link.
         link: Rate,
         /// Propagation delay of each host link.
         delay: Time,
         /// Rate between switches. Default: that of the host links.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         fabric_link: Option<Rate>,
         /// Propagation delay between switches. Default: that of the host links.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         fabric_delay: Option<Time>,
     },
     /// The tree of RCC section 6.2: 1,000 hosts at 1 Gb/s in 40 racks, 25 Gb/s to one core switch, 40 us per link.
@@ -232,12 +213,10 @@ pub struct TopologyFile {
     /// switch n "s" and n, and htsim's nodes are called h0, tor0, agg0, core0 and so on.
     pub file: String,
     /// The format of the file. Default: detected from its first line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<TopologyFormat>,
     /// For a table of links: a comma-separated file with the columns `name` and `kind` (host or switch), relative to
     /// the spec's folder. Hosts are numbered in its order. Default: a node with a single neighbour is a host, all
     /// others are switches, and hosts are numbered in the order in which links name them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<String>,
 }
 
@@ -330,7 +309,6 @@ pub struct PerPort {
     pub headroom: Headroom,
     /// XON offset: a paused ingress resumes when it holds this much less than the PAUSE threshold. Default: two full
     /// packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon_offset: Option<Bytes>,
 }
 
@@ -353,7 +331,6 @@ pub struct Pool {
     pub headroom: Headroom,
     /// XON offset: a paused ingress resumes when it holds this much less than the PAUSE threshold. Default: two full
     /// packets.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xon_offset: Option<Bytes>,
 }
 
@@ -472,7 +449,6 @@ pub enum Marking {
         /// Below this average, no packet is marked.
         min: Bytes,
         /// The average at which the marking probability reaches `probability`. Default: 3 times `min`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         max: Option<Bytes>,
         /// Probability at `max`, above 0 and at most 1.
         #[serde(default = "red_probability")]
@@ -489,18 +465,15 @@ pub enum Marking {
         #[serde(default = "yes")]
         wait: bool,
         /// Mean packet size, in which queue lengths are counted. Default: a full packet.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         mean_packet: Option<Bytes>,
         /// Packet size for the decay over an idle time, as if packets of this size had been sent. Default:
         /// `mean_packet`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         idle_packet: Option<Bytes>,
     },
     /// A proportional-integral (PI) controller, as in ns-2 and with its defaults, but without drops: once per `every`,
     /// p += a (queue - target) - b (previous queue - target), and each packet is marked with probability p.
     Pi {
         /// Target length of the queue. Default: 50 times `mean_packet`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<Bytes>,
         /// Gain on the present deviation from the target, per packet of mean size.
         #[serde(default = "pi_a")]
@@ -512,7 +485,6 @@ pub enum Marking {
         #[serde(default = "pi_every")]
         every: Time,
         /// Mean packet size. Default: a full packet.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         mean_packet: Option<Bytes>,
     },
 }
@@ -564,20 +536,16 @@ pub struct Class {
     /// Its name, for `class` of a traffic.
     pub name: String,
     /// Whether flow control, PFC or credits, protects it. Default: the policy of the buffer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossless: Option<bool>,
     /// Its ECN marking. Default: `network.marking`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
     /// Its ECN marking on ports of certain rates. Default: `network.marking_by_rate` where `marking` is the network's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marking_by_rate: Vec<MarkingOfRate>,
     /// Fraction of the buffer reserved for it, like 0.5: of each port, or of the pool, headroom included. Default: it
     /// shares the unreserved part with the other classes that set none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Its own dynamic threshold in a pool. Default: `buffer.alpha`, or `buffer.pfc_alpha` if it is lossless.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
 }
 
@@ -588,7 +556,6 @@ pub struct HostQueue {
     /// Bytes per class. A full queue stops pulling packets from the flows of that class; nothing is dropped.
     pub capacity: Bytes,
     /// Packets are marked while the queue holds more than this of their class. Default: no marking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_above: Option<Bytes>,
 }
 

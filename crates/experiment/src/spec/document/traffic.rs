@@ -14,10 +14,8 @@ pub struct Traffic {
     /// Its congestion control: an id, or a table with `id` and the parameters that differ from the defaults.
     pub scheme: SchemeChoice,
     /// The transport that carries it. Default: the one its scheme is designed for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
     /// Its class. Default: the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Whether its data packets are ECN-capable.
     #[serde(default = "yes")]
@@ -38,10 +36,8 @@ pub struct Traffic {
     /// Senders, receivers and times of messages.
     pub pattern: Pattern,
     /// Payload of a message. Long flows are endless by default; a list has its own sizes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
     /// Offered load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Load>,
     /// Parameters of RDMA, if it is the transport.
     #[serde(default)]
@@ -72,10 +68,8 @@ pub enum Pattern {
     /// Independent messages between random hosts. Needs a load.
     Poisson {
         /// Hosts that may send.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         senders: Option<Vec<String>>,
         /// Hosts that may receive.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         receivers: Option<Vec<String>>,
         /// Whether sender and receiver are always in different racks.
         #[serde(default)]
@@ -90,16 +84,13 @@ pub enum Pattern {
         #[serde(default)]
         jitter: Time,
         /// Time between groups, instead of a load.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         every: Option<Time>,
         /// Whether each sender draws its own size; otherwise all messages of a group have the same size.
         #[serde(default)]
         size_per_sender: bool,
         /// Hosts that may send.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         senders: Option<Vec<String>>,
         /// Hosts that may receive.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         receivers: Option<Vec<String>>,
         /// Whether senders are always in other racks than their receiver.
         #[serde(default)]
@@ -108,19 +99,16 @@ pub enum Pattern {
     /// Each host sends to one host and receives from one host: once, or in rounds with a new permutation each.
     Permutation {
         /// The hosts of the permutation.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         hosts: Option<Vec<String>>,
         /// Each message starts after a random delay, uniform from 0 to this.
         #[serde(default)]
         jitter: Time,
         /// Time between rounds. Default: a single round.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         every: Option<Time>,
     },
     /// Each host sends to every other host, all at the start.
     AllToAll {
         /// The hosts that send and receive.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         hosts: Option<Vec<String>>,
     },
     /// A fixed set of long flows, each from a different sender. Their number is the load divided by a host's rate, or
@@ -130,20 +118,16 @@ pub enum Pattern {
         #[serde(default)]
         pairs: Pairs,
         /// Number of flows, instead of a load.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u32>,
         /// Start times are uniform from 0 to this.
         #[serde(default)]
         spread: Time,
         /// Hosts that may send.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         senders: Option<Vec<String>>,
         /// Hosts that may receive.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         receivers: Option<Vec<String>>,
         /// Whether sender and receiver are always in different racks. Default: true if the load is a share of ToR
         /// uplinks.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         inter_rack_only: Option<bool>,
     },
     /// Clients that send requests to servers, wait for all answers, and send the next requests (DCTCP section 4.2.1).
@@ -151,13 +135,10 @@ pub enum Pattern {
     /// a query form one group; requests are in the table `flows` and excluded from all statistics.
     Query {
         /// Hosts that send requests.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         clients: Option<Vec<String>>,
         /// Hosts that answer; a client sends no request to itself.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         servers: Option<Vec<String>>,
         /// Number of servers per query, drawn anew for each. Default: all of them, in the order of the list.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         degree: Option<u32>,
         /// Queries per client, one after another. Queries that have not begun when the window ends are not sent.
         rounds: u32,
@@ -165,7 +146,6 @@ pub enum Pattern {
         #[serde(default = "request")]
         request: Bytes,
         /// Total payload of the answers to one query, divided equally among them, instead of a size.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         total: Option<Bytes>,
         /// Service time: the delay at a server between a request and its answer.
         #[serde(default)]
@@ -189,7 +169,6 @@ pub enum Pattern {
         /// The file, relative to the spec's folder.
         file: String,
         /// Only flows with this destination port. Default: all.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         dport: Option<u16>,
         /// The time in the file that corresponds to the start of the traffic; no flow may start earlier.
         #[serde(default)]
@@ -201,7 +180,6 @@ pub enum Pattern {
         /// The file, relative to the spec's folder.
         file: String,
         /// The program of htsim for which it was written. Default: "uec" if it has the word msg, otherwise "ndp".
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         dialect: Option<HtsimDialect>,
     },
 }
@@ -290,7 +268,6 @@ pub struct Pareto {
     /// Tail index, above 1.
     pub shape: f64,
     /// Larger sizes are reduced to this. Default: no cap.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<Bytes>,
 }
 
@@ -317,40 +294,32 @@ pub enum LoadBase {
 }
 
 /// Parameters of RDMA.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rdma {
     /// How losses are repaired.
     pub recovery: Recovery,
     /// Retransmission timeout, with `recovery = "irn"` the one with more than `timeout_low_packets` packets in flight.
     /// Default: 320 us with `recovery = "selective-repeat"` or `"irn"`, else 4 ms.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Timeout>,
     /// Minimum time between two NACKs for the same expected byte, with `recovery = "go-back-n"`. Default: 500 us.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nack_interval: Option<Time>,
     /// `recovery = "irn"`: a new packet leaves while fewer than this are in flight. Default: "bdp".
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cap: Option<Cap>,
     /// `recovery = "irn"`: the retransmission timeout with up to `timeout_low_packets` packets in flight. Default: 100
     /// us, or `timeout` where that is shorter.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_low: Option<Time>,
     /// `recovery = "irn"`: see `timeout_low`. Default: 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_low_packets: Option<u32>,
     /// `recovery = "selective-repeat"` or `"irn"`: recovery begins with this many NACKs in a row for the same expected
     /// byte. More than 1 is for networks that reorder. Default: 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nack_threshold: Option<u32>,
     /// `recovery = "selective-repeat"` or `"irn"`: whether the scheme reacts to losses and timeouts as it does with
     /// `"go-back-n"`. Default: false.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_reaction: Option<bool>,
     /// Timeouts in a row without progress, or requests of a scheme in a row without an answer, after which a queue pair
     /// is given up: InfiniBand's retry count, there at most 7. What was posted to it stays unfinished; later messages
     /// get a new one. Default: no limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
     /// Payload bytes per ACK; with 0 B every packet is acknowledged. The last packet of a message is always
     /// acknowledged.
@@ -363,13 +332,11 @@ pub struct Rdma {
     /// Bytes that a paced flow may make up for when it could not send in time, because of other flows of its host or of
     /// its window, as the scheduler of HPCC's NIC does (HPCC section 4.2). With 0 B each packet restarts the pacing, as
     /// in the ns-3 HPCC simulator. Default: two packets of the network's MTU.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_credit: Option<Bytes>,
     /// CPU time of the receiving host between the arrival of a data packet and the ACK or NACK that answers it, drawn
     /// for each of them. With an `ack_chunk` of at least a message it is a time per message. Times of different
     /// answers overlap, but those of a queue pair leave in their order. CNPs and credits do not wait: the NIC sends
     /// them. Default: none, the NIC answers by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_time: Option<CpuTime>,
 }
 
@@ -396,43 +363,24 @@ pub struct LogNormal {
 }
 
 /// When a scheme's sender on an open queue pair begins anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum RdmaRestart {
     /// Never: a message inherits the rate, the window and what else the scheme knows from the one before. A scheme may
     /// discard what its paper says (Dart its share).
+    #[default]
     Never,
     /// With each message that begins when everything sent before on its queue pair is acknowledged: it starts as on a
     /// queue pair of its own. What its receiver knows of the flow stays.
     Request,
 }
 
-impl Default for Rdma {
-    fn default() -> Self {
-        Self {
-            recovery: Recovery::GoBackN,
-            timeout: None,
-            nack_interval: None,
-            cap: None,
-            timeout_low: None,
-            timeout_low_packets: None,
-            nack_threshold: None,
-            loss_reaction: None,
-            retries: None,
-            ack_chunk: Bytes(0),
-            persistent: false,
-            restart: RdmaRestart::Never,
-            pacing_credit: None,
-            cpu_time: None,
-        }
-    }
-}
-
 /// How RDMA repairs losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
     /// The receiver drops what arrives behind a gap and asks for it with a NACK; the sender goes on from there.
+    #[default]
     GoBackN,
     /// The receiver drops all of the message, and the sender begins it again.
     #[serde(rename = "go-back-0")]

@@ -1,6 +1,6 @@
 //! The event order of a parallel run, reproduced on one thread: a test that a run may be partitioned.
 
-use crate::{Event, EventQueue};
+use fanin_engine::{Event, EventQueue};
 use fanin_units::Time;
 
 /// Assigns sources to partitions and runs each one for a whole window before the next one starts, like threads with a

@@ -1,9 +1,8 @@
-//! All parts of a network in one thread, for tests: the same frames as between processes, without them.
+//! All parts of a network in one thread: the same frames as between processes, without them.
 
-use crate::node::{HostNode, Item, Node, SwitchNode, lookahead};
-use crate::report::Reports;
 use fanin_experiment::built::Built;
 use fanin_units::{NodeId, Time};
+use fanin_wirelab::{HostNode, Item, Node, Reports, SwitchNode, lookahead};
 
 /// All parts of a network: the switches, then the hosts.
 pub struct Local {

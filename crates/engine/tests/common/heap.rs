@@ -1,8 +1,8 @@
 //! The reference implementation: a binary heap with the same order.
 
-use crate::{Event, EventQueue, Order};
-use core::cmp::Ordering;
+use fanin_engine::{Event, EventQueue, Order};
 use fanin_units::Time;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 struct Entry {
