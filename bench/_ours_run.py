@@ -12,6 +12,7 @@ import resource
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ class Runs:
     def one(self, *changes: str) -> tuple[RunResult, float]:
         """The result of a run, and its user CPU in seconds from the call to the end of its event loop."""
         began_s = user_s()
-        folder = str(self.spec.parent)
-        result = self.core.run(self.text, str(self.spec), "json", folder, list(changes), None, None, None, self.watch)
+        names = {"text": self.text, "name": str(self.spec), "format": "json", "folder": str(self.spec.parent)}
+        spec = SimpleNamespace(**names, overrides=list(changes), scheme=None, seed=None)
+        result = self.core.run(spec, None, self.watch)
         return result, self.loop_ended_s - began_s
 
 
