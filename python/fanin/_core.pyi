@@ -919,9 +919,9 @@ def check_scheme(scheme: str, parameters: str | None, cases: int, seed: int, go_
     `go_on(cases_done, shortening)` says whether to go on. Raises `ValueError` for an id or a parameter that is none."""
 
 def check_policy(
-    make: Callable[[], object], balancing: bool, cases: int, seed: int, go_on: Callable[[int, bool], bool]
+    kind: str, policy: str, parameters: str | None, cases: int, seed: int, go_on: Callable[[int, bool], bool]
 ) -> str:
-    """Checks load balancing, or else a queue discipline, with random events, likewise."""
+    """Checks the loaded load balancing of this id (`kind` is "balancing"), or else the queue discipline, likewise."""
 
 def parameters_of(changes: list[str]) -> str:
     """A table of parameters as JSON, of texts like `KEY=VALUE`; raises `ValueError`."""

@@ -192,15 +192,6 @@ def all_known() -> dict[Kind, list[Mapping[str, object]]]:
     return known
 
 
-def policy(made: object) -> type[Balancer] | type[Discipline] | None:
-    """The class of load balancing or of a queue discipline that this is, or names as `FILE.py:CLASS`; `None` for
-    anything else, such as a scheme."""
-    if isinstance(made, str | os.PathLike) and (match := REFERENCE.fullmatch(os.fspath(made))):
-        path = str(Path(match["file"]).resolve())
-        made = _named(match, _module(path, Path(path).read_bytes()), path)
-    return made if isinstance(made, type) and issubclass(made, Balancer | Discipline) else None
-
-
 def origins() -> tuple[Origin, ...]:
     """Where what is loaded came from, for other processes."""
     return tuple(_loaded.values())

@@ -46,14 +46,14 @@ pub fn check_policy(
         let (make, interpreted) = maker::<dyn BalancerProgram>(policy, &set)?;
         let interpreted = interpreted.interpreted();
         told(&go_on, |go_on| {
-            let check = || fanin_check::check_balancer(&make, Plan { cases, seed, go_on });
+            let mut check = || fanin_check::check_balancer(&make, Plan { cases, seed, go_on });
             Ok(if interpreted { check() } else { py.detach(check) })
         })
     } else {
         let (make, interpreted) = maker::<dyn DisciplineProgram>(policy, &set)?;
         let interpreted = interpreted.interpreted();
         told(&go_on, |go_on| {
-            let check = || fanin_check::check_discipline(&make, Plan { cases, seed, go_on });
+            let mut check = || fanin_check::check_discipline(&make, Plan { cases, seed, go_on });
             Ok(if interpreted { check() } else { py.detach(check) })
         })
     }
