@@ -174,6 +174,15 @@ def test_what_a_scheme_does_when_it_is_idle_is_checked(what: str, transport: str
     assert len(events) <= 16, report
 
 
+def library(folder: Path, name: str, text: str) -> str:
+    """The path of a library of this C program."""
+    source, made = folder / f"{name}.c", folder / f"lib{name}.so"
+    source.write_text(text, encoding="utf-8")
+    line = ["cc", "-shared", "-fPIC", f"-I{ROOT}/crates/own/include", "-o", str(made), str(source)]
+    subprocess.run(line, check=True)
+    return str(made)
+
+
 def test_an_idle_hook_in_c_is_checked(tmp_path: Path) -> None:
     text = (ROOT / "examples" / "own" / "fixed_window.c").read_text(encoding="utf-8")
     hook = "static void on_idle(void *me, fanin_control *control, fanin_cx *cx) {{ (void)me, (void)cx; {} }}\n\n"
@@ -183,19 +192,7 @@ def test_an_idle_hook_in_c_is_checked(tmp_path: Path) -> None:
         )
         changed = changed.replace(".on_ack = on_ack}", ".on_ack = on_ack, .on_idle = on_idle}")
         assert changed.count("on_idle") == 3
-        (tmp_path / f"{name}.c").write_text(changed, encoding="utf-8")
-        line = [
-            "cc",
-            "-shared",
-            "-fPIC",
-            "-I",
-            str(ROOT / "crates" / "own" / "include"),
-            "-o",
-            f"{name}.so",
-            f"{name}.c",
-        ]
-        subprocess.run(line, cwd=tmp_path, check=True)
-        report = fanin.check_scheme(str(tmp_path / f"{name}.so"), cases=40, progress=False)
+        report = fanin.check_scheme(library(tmp_path, name, changed), cases=40, progress=False)
         assert report.ok == (name == "kept"), report
     assert report.broken is not None
     assert report.broken.rule == "window at least 1 byte"
@@ -314,14 +311,14 @@ def policies(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize(("name", "kind"), [("Shortest", "balancer"), ("Above", "discipline")])
+@pytest.mark.parametrize(("name", "kind"), [("Shortest", "balancing"), ("Above", "discipline")])
 def test_good_policies_pass(name: str, kind: str, policies: Path, command: Command) -> None:
     report = check(f"{policies}:{name}", cases=50)
     assert report.ok, report
-    assert (report.scheme, report.kind, report.cases, report.threads) == (name, kind, 50, 2)
+    assert (report.scheme, report.kind, report.cases, report.threads) == (name.lower(), kind, 50, 2)
     done = command("check-scheme", f"{policies}:{name}", "--cases", "20")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{name}: ok, its promises were kept in 20 random sequences")
+    assert done.stdout.startswith(f"{name.lower()}: ok, its promises were kept in 20 random sequences")
 
 
 @pytest.mark.parametrize(
@@ -345,7 +342,7 @@ def test_broken_policies_are_found_and_shown_in_a_few_events(
     assert all(re.match(r"switch [0-2]: ", line) for line in events), report
     done = command("check-scheme", f"{policies}:{name}")
     assert done.returncode == 1
-    assert f"{name}: a promise is not kept: {rule}" in done.stdout
+    assert f"{name.lower()}: a promise is not kept: {rule}" in done.stdout
 
 
 def test_a_class_of_a_policy_is_checked_too() -> None:
@@ -356,6 +353,31 @@ def test_a_class_of_a_policy_is_checked_too() -> None:
             return (hash + packet.wire) % len(choices)
 
     assert fanin.check_scheme(Some, cases=20, progress=False).ok
+
+
+def test_policies_in_c_are_checked_with_their_parameters(tmp_path: Path, command: Command) -> None:
+    example = {
+        name: (ROOT / "examples" / "own" / f"{name}.c").read_text("utf-8") for name in ("two_choices", "step_mark")
+    }
+    balancer = library(tmp_path, "balancer", example["two_choices"])
+    assert fanin.check_scheme(balancer, cases=50, progress=False).ok
+    wrong = example["two_choices"].replace("draw(at, count - 1)", "draw(at, count)")
+    found = check(library(tmp_path, "wrong", wrong.replace('"two-choices"', '"wrong-choices"')))
+    assert found.broken is not None
+    assert (found.kind, found.scheme, found.broken.rule) == ("balancing", "wrong-choices", "no hook fails")
+
+    dropping = example["step_mark"].replace("of_class > (", "of_class >= (").replace("? FANIN_MARK", "? FANIN_DROP")
+    discipline = library(tmp_path, "discipline", dropping)
+    assert fanin.check_scheme(discipline, cases=50, progress=False).ok, "by default a queue may have 30,000 bytes"
+    done = command("check-scheme", discipline, "--set", "above=0", "--json")
+    assert done.returncode == 1, done.stderr
+    report = json.loads(done.stdout)
+    assert report["parameters"] == {"above": 0}
+    assert report["broken"]["rule"] == "an empty queue lets packets in"
+    for set_, message in (("below=1", 'has no parameter "below"; it has above'), ("above=-1", "above")):
+        done = command("check-scheme", discipline, "--set", set_)
+        assert done.returncode == 2
+        assert message in done.stderr
 
 
 def test_an_exception_is_shown_with_hook_line_and_events(tmp_path: Path, command: Command) -> None:
@@ -373,6 +395,14 @@ def test_an_exception_is_shown_with_hook_line_and_events(tmp_path: Path, command
     assert document["ok"] is False
     assert document["broken"]["events"][0]["what"] == "flow 0 opens"
     assert document == fanin.check_scheme(reference, progress=False).as_dict(), "the same seed, the same answer"
+
+
+def test_a_network_that_needs_no_second_thread_is_told(tmp_path: Path) -> None:
+    text = FRAME.replace("self.window = 20_000", "self.rate = 10_000_000").format(hooks="")
+    (tmp_path / "slow.py").write_text(text, encoding="utf-8")
+    report = check(f"{tmp_path}/slow.py:Broken", cases=20)
+    assert (report.ok, report.threads) == (True, 0)
+    assert "not run in a network: on two threads: too few events" in str(report)
 
 
 def test_a_seed_draws_other_sequences(tmp_path: Path) -> None:

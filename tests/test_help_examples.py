@@ -136,6 +136,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "examples/wire/incast.toml", folder / "examples/wire")
     (folder / "tree.topo").write_text(TREE)
     (folder / "matrix.cm").write_text(MATRIX)
+    (folder / "my_policy.py").write_text("import fanin\nclass MyPolicy(fanin.Balancer):\n    pass\n")
     for line in (
         "fanin compare examples/incast.toml --out runs/incast",
         "fanin compare examples/incast.toml --out runs/a",

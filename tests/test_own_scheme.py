@@ -118,6 +118,11 @@ def test_the_page_runs_and_leaves_what_it_says(page: tuple[Path, dict[int, str]]
     swept = fanin.load_sweep(folder / "runs" / "two-sweep")
     assert swept.complete
     assert len({run.numbers["event_hash"] for run in swept.runs}) == 3, "the parameter changes the run"
+    paths = fanin.load_sweep(folder / "runs" / "paths")
+    assert paths.complete
+    assert len({run.numbers["event_hash"] for run in paths.runs}) == 3, "each policy sends packets elsewhere"
+    queue = fanin.load_comparison(folder / "runs" / "queue").results
+    assert all(result.summary()["network"]["marked"] > 0 for result in queue)
 
 
 def test_the_page_shows_what_a_mistake_prints(page: tuple[Path, dict[int, str]]) -> None:
@@ -250,6 +255,13 @@ def test_the_command_draws_once(command: Command, tmp_path: Path) -> None:
     assert json.loads(done.stdout) == {"ok": True, "picture": "mine.svg", "errors": []}, done.stderr
     assert b"<svg" in (tmp_path / "mine.svg").read_bytes()
     assert command("watch", "--scheme", "gone.py:Mine", "--once").returncode == 2
+    # A queue discipline of one's own runs too, under any scheme, and its file is one of those that are looked at.
+    text = "import fanin\nclass Q(fanin.Discipline):\n    def on_enqueue(self, queued):\n        1 / 0\n"
+    (tmp_path / "marks.py").write_text(text)
+    done = command("watch", "--scheme", "dctcp-rate", "--discipline", "marks.py:Q", "--out", "q.svg", *short)
+    assert "Q.on_enqueue of switch " in json.loads(done.stdout)["errors"][0], done.stderr
+    what = watching.Watch("mine.py:Mine", discipline="marks.py:Q", balancing="./libtwo.so")
+    assert {file.name for file in what.files[1:]} == {"mine.py", "marks.py", "libtwo.so"}
 
 
 def test_parameters_with_units_are_written_as_text(tiny: Path) -> None:

@@ -366,9 +366,11 @@ def test_a_failure_of_these_names_switch_and_line(tmp_path: Path) -> None:
     assert "cannot be dropped any more" in error
     with pytest.raises(fanin.SpecError, match="was loaded into this process alone"):
         fanin.run(spec(), scheme=AllRoles, progress=False, on="wire")
-    with pytest.raises(fanin.SpecError, match="do not run on the wire"):
-        fanin.run(spec(), progress=False, on="wire", discipline=f"{file}:D")
-    with pytest.raises(fanin.SpecError, match=r"D is no subclass of fanin\.Balancer"):
+    for key, name in (("balancing", "B"), ("discipline", "D")):
+        said = f'network.{key} = "{name.lower()}" was loaded into this process alone'
+        with pytest.raises(fanin.SpecError, match=said):
+            fanin.run(spec(), progress=False, on="wire", set=[f"network.{key}={name.lower()}"])
+    with pytest.raises(fanin.SpecError, match='D: it is not load balancing, but a queue discipline, "d"'):
         fanin.run(spec(), progress=False, balancing=f"{file}:D")
 
 
@@ -417,7 +419,7 @@ def test_the_command_runs_it_and_ends_with_1_after_a_failure(tmp_path: Path, com
     own.write_text("import fanin\nclass B(fanin.Balancer):\n    pass\nclass D(fanin.Discipline):\n    pass\n")
     done = command("run", "spec.json", "--balancing", f"{own}:B", "--discipline", f"{own}:D", "--out", "net")
     assert done.returncode == 0, done.stderr
-    assert 'balancing = "own"' in (tmp_path / "net" / "spec.resolved.toml").read_text()
+    assert 'balancing = "b"\n' in (tmp_path / "net" / "spec.resolved.toml").read_text()
     done = command("run", "spec.json", "--scheme", bad, "--out", "bad")
     assert done.returncode == 1, done.stderr
     assert done.stderr.count("ZeroDivisionError") == 1
@@ -427,7 +429,11 @@ def test_the_command_runs_it_and_ends_with_1_after_a_failure(tmp_path: Path, com
 @pytest.mark.parametrize(
     ("text", "name", "said"),
     [
-        ("class A:\n    pass\n", "A", "A is no subclass of fanin.Scheme; write one"),
+        (
+            "class A:\n    pass\n",
+            "A",
+            "A is no subclass of fanin.Scheme, fanin.Balancer or fanin.Discipline; write one",
+        ),
         ("import fanin\nclass B(fanin.Scheme):\n    pass\n", "B", "it has no Sender: write one"),
         ("import fanin\nclass C(fanin.Scheme):\n    Sender = int\n", "C", "Sender = int: it derives from fanin.Sender"),
         ("x = 1\ndef f(:\n", "D", "own.py:2: SyntaxError"),
@@ -478,7 +484,7 @@ def test_a_worker_loads_what_the_job_names(tmp_path: Path) -> None:
     forget: Callable[[], None] = own_schemes._loaded.clear
     forget()
     assert job.resolve()["traffic"]
-    assert "failing" in own_schemes._loaded
+    assert ("scheme", "failing") in own_schemes._loaded
     failing(tmp_path, "def open(self, path):\n    self.window = 3 * path.payload")
     forget()
     with pytest.raises(fanin.SpecError, match="has changed since the run was planned"):

@@ -1,7 +1,7 @@
 """The native module: specs in, Arrow columns out."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, Self, TypedDict, final, type_check_only
+from typing import Any, ClassVar, Literal, Protocol, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
 
@@ -227,13 +227,11 @@ def run(
     max_memory_bytes: int | None = None,
     max_wall_s: float | None = None,
     threads: int = 1,
-    balancing: Callable[[], Balancer] | None = None,
-    discipline: Callable[[], Discipline] | None = None,
 ) -> RunResult:
     """Runs a spec without the GIL; raises `LimitError` before anything is built if its estimate is above a limit.
     `progress` is called about 10 times a second; when it returns False or raises, the run stops and its result is
     `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us. It has at most so
-    many `threads`; the result is the same for any number. `balancing` and `discipline` make an object per switch."""
+    many `threads`; the result is the same for any number."""
 
 def hpcc_spec(config: str, folder: str, scheme: str, overrides: list[str], seed: int | None) -> tuple[str, list[str]]:
     """The checked spec that a configuration runs as under a scheme, as JSON, and its warnings. Raises `SpecError`."""
@@ -448,6 +446,14 @@ class Balancer:
     """The base class of policies of load balancing: which of several equally short paths a packet takes. One object per
     switch."""
 
+    id: ClassVar[str]
+    """The name by which specs select it; by default that of the class, as `my-policy` of `MyPolicy`."""
+    Params: ClassVar[type | None]
+    """A dataclass of its parameters, as `Scheme.Params`."""
+    @property
+    def params(self) -> Any:
+        """The object of its `Params`."""
+
     @property
     def now(self) -> int:
         """The time of the hook, ps."""
@@ -462,6 +468,14 @@ class Balancer:
 class Discipline:
     """The base class of queue disciplines: whether a packet may join a queue, with or without a mark, before the
     network's own marking and admission. One object per switch, for all ports and classes."""
+
+    id: ClassVar[str]
+    """The name by which specs select it; by default that of the class, as `my-queue` of `MyQueue`."""
+    Params: ClassVar[type | None]
+    """A dataclass of its parameters, as `Scheme.Params`."""
+    @property
+    def params(self) -> Any:
+        """The object of its `Params`."""
 
     @property
     def now(self) -> int:
@@ -891,23 +905,29 @@ class Verdict:
 def load_class(scheme: object, facts: dict[str, object], parameters: Callable[[str], object]) -> None:
     """Makes a subclass of `fanin.Scheme` known by its id; raises `ValueError`."""
 
+def load_policy(policy: object, facts: dict[str, object], parameters: Callable[[str], object]) -> None:
+    """Makes a subclass of `fanin.Balancer` or `fanin.Discipline` known by its id; raises `ValueError`."""
+
+def policies(kind: Literal["balancing", "discipline"]) -> list[tuple[str, str]]:
+    """The ids and manuals of the loaded policies of load balancing, or of the loaded queue disciplines."""
+
 def forget_schemes() -> None:
-    """Forgets all schemes that were loaded."""
+    """Forgets all schemes and policies that were loaded."""
 
 def check_scheme(scheme: str, parameters: str | None, cases: int, seed: int, go_on: Callable[[int, bool], bool]) -> str:
     """Checks a scheme with random events; JSON. `parameters`, a JSON object, are those of all cases, where given.
     `go_on(cases_done, shortening)` says whether to go on. Raises `ValueError` for an id or a parameter that is none."""
 
 def check_policy(
-    make: Callable[[], object], balancing: bool, cases: int, seed: int, go_on: Callable[[int, bool], bool]
+    kind: str, policy: str, parameters: str | None, cases: int, seed: int, go_on: Callable[[int, bool], bool]
 ) -> str:
-    """Checks load balancing, or else a queue discipline, with random events, likewise."""
+    """Checks the loaded load balancing of this id (`kind` is "balancing"), or else the queue discipline, likewise."""
 
 def parameters_of(changes: list[str]) -> str:
     """A table of parameters as JSON, of texts like `KEY=VALUE`; raises `ValueError`."""
 
-def load_library(path: str) -> str:
-    """Loads a scheme from a shared library and returns its id; raises `SpecError`."""
+def load_library(path: str) -> dict[Literal["scheme", "balancing", "discipline"], str]:
+    """Loads what a shared library has, and returns the ids by kind; raises `SpecError`."""
 
 def scheme_header() -> str:
     """The text of `fanin_scheme.h`, with which schemes in shared libraries are compiled."""

@@ -12,10 +12,11 @@ from typing import Protocol, cast
 from fanin import _core, limits
 from fanin._core import LimitError
 from fanin.comparison import Comparison
+from fanin.own_schemes import policy_changes
 from fanin.own_schemes import resolved as resolved_scheme
 from fanin.result import load
 from fanin.run_folder import RunError, read_document
-from fanin.runs import Job, Runnable, SchemeLike, SpecLike, Watcher, check_places, cores, run_jobs
+from fanin.runs import Job, PolicyLike, Runnable, SchemeLike, SpecLike, Watcher, check_places, cores, run_jobs
 from fanin.spec import schemes_to_compare
 
 # A warning about the scheme of a traffic: what it needs is not there.
@@ -84,6 +85,8 @@ def compare(
     on: Sequence[str] = ("simulator",),
     clock: str = "lockstep",
     link: str = "udp",
+    balancing: PolicyLike[_core.Balancer] | None = None,
+    discipline: PolicyLike[_core.Discipline] | None = None,
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
@@ -97,7 +100,8 @@ def compare(
 
     Ctrl-C stops all runs; the comparison then has the results up to there and `cancelled` is True.
     """
-    base = Job.of(spec, set)
+    changes = [*set, *policy_changes(balancing, discipline)]
+    base = Job.of(spec, changes)
     check_places(on)
     resolved = base.resolve()
     each_seed: Sequence[int | None] = [None]
@@ -109,7 +113,7 @@ def compare(
     if isinstance(schemes, str):
         if schemes != "all":
             raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
-        schemes = every_scheme(spec, set=set)[0]
+        schemes = every_scheme(spec, set=changes)[0]
     each_scheme = schemes_to_compare(resolved) if schemes is None else [str(resolved_scheme(one)) for one in schemes]
     wanted = [
         (scheme, seed, place)

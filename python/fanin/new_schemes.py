@@ -60,7 +60,9 @@ def new_scheme(name: str, language: str = "python") -> NewScheme:
     """The files of a scheme of this name; raises `ValueError` for a name that is none."""
     if NAME.fullmatch(name) is None or len(name) > LONGEST_NAME:
         raise ValueError(f'"{name}" is no name of a scheme: at most {LONGEST_NAME} of a-z, 0-9 and -, like my-scheme')
-    built_in = {row["id"] for row in _core.schemes()} - {origin.id for origin in own_schemes.origins()}
+    built_in = {row["id"] for row in _core.schemes()} - {
+        origin.id for origin in own_schemes.origins() if origin.kind == "scheme"
+    }
     if name in built_in:
         raise ValueError(f'there is a built-in scheme "{name}": give yours a name of its own')
     module = name.replace("-", "_")

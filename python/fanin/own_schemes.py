@@ -1,4 +1,5 @@
-"""One's own schemes: classes in Python, and shared libraries, beside the built-in schemes."""
+"""One's own schemes, load balancing and queue disciplines: classes in Python, and shared libraries, beside the built-in
+ones."""
 
 from __future__ import annotations
 
@@ -11,10 +12,10 @@ import os
 import re
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from fanin import _core
 from fanin._core import Balancer, Discipline, Receiver, Sender, SpecError, SwitchProgram
@@ -62,18 +63,36 @@ class Scheme:
     """The queue of its receivers' credits at every port: bytes of a credit, of a burst, and of the whole queue."""
 
 
+Kind = Literal["scheme", "balancing", "discipline"]
+"""What can be loaded: a scheme; or what `network.balancing` or `network.discipline` names."""
+
+Loadable = type[Scheme] | type[Balancer] | type[Discipline]
+"""A class of one's own."""
+
+LoadableLike = str | os.PathLike[str] | Loadable
+"""A class of one's own, `FILE.py:CLASS`, the path of a shared library, or, where one is named, an id."""
+
+_KINDS: dict[Kind, tuple[type, str]] = {
+    "scheme": (Scheme, "a scheme"),
+    "balancing": (Balancer, "load balancing"),
+    "discipline": (Discipline, "a queue discipline"),
+}
+"""The base class of each kind, and what one is called."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """Where a scheme came from."""
+    """Where a scheme or a policy came from."""
 
+    kind: Kind
     id: str
-    reference: str | type[Scheme]
+    reference: str | Loadable
     """`FILE.py:CLASS`, the path of a library, or a class that no file of its own was read for."""
     digest: str
     """Of the file's content, so that results of an older version are not taken for those of this one."""
 
 
-_loaded: dict[str, Origin] = {}
+_loaded: dict[tuple[Kind, str], Origin] = {}
 
 REFERENCE = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_][A-Za-z_0-9.]*)")
 """How the command line names a class."""
@@ -87,31 +106,49 @@ def is_reference(name: str) -> bool:
     return REFERENCE.fullmatch(name) is not None or name.endswith((*LIBRARY, ".py"))
 
 
-def load_scheme(scheme: str | os.PathLike[str] | type[Scheme]) -> str:
-    """Makes a scheme known to this process and returns its id, by which specs and commands may name it from then on.
+def load_scheme(scheme: LoadableLike) -> str:
+    """Makes a scheme, load balancing or a queue discipline known to this process and returns its id, by which specs and
+    commands may name it from then on.
 
-    It is a subclass of `Scheme`, `"FILE.py:CLASS"`, or the path of a shared library (docs/own-scheme-c.md). One that
-    was loaded before is loaded anew. Raises `SpecError` for one that is no scheme, and `OSError` for a file that cannot
+    It is a subclass of `Scheme`, `Balancer` or `Discipline`, `"FILE.py:CLASS"`, or the path of a shared library
+    (docs/own-scheme-c.md); of a library with several of them the id is that of its scheme, if it has one. One that was
+    loaded before is loaded anew. Raises `SpecError` for one that is none of these, and `OSError` for a file that cannot
     be read.
     """
-    if isinstance(scheme, type):
-        return _load_class(scheme, scheme, _digest_of_class(scheme))
-    reference = os.fspath(scheme)
+    ids = loaded_ids(scheme)
+    return next(ids[kind] for kind in _KINDS if kind in ids)
+
+
+def loaded_ids(own: LoadableLike) -> dict[Kind, str]:
+    """Loads it, and returns the ids of what it has: one, or several if it is a library."""
+    if isinstance(own, type):
+        return _load_class(own, own, _digest_of_class(own))
+    reference = os.fspath(own)
     if reference.endswith(LIBRARY):
         path = str(Path(reference).resolve())
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        name = _core.load_library(path)
-        _loaded[name] = Origin(name, path, digest)
-        return name
+        ids = _core.load_library(path)
+        for kind, name in ids.items():
+            _loaded[kind, name] = Origin(kind, name, path, digest)
+        return ids
     match = REFERENCE.fullmatch(reference)
     if match is None:
         raise SpecError(f"{reference}: a scheme of your own is FILE.py:CLASS, or a shared library like ./libmine.so")
     path = str(Path(match["file"]).resolve())
     content = Path(path).read_bytes()
     found = _named(match, _module(path, content), path)
-    if not isinstance(found, type) or not issubclass(found, Scheme):
-        raise SpecError(f"{match['file']}: {match['name']} is no subclass of fanin.Scheme{_others(path)}")
+    if _kind_of(found) is None:
+        raise SpecError(
+            f"{match['file']}: {match['name']} is no subclass of fanin.Scheme, fanin.Balancer or fanin.Discipline"
+            f"{_others(path)}"
+        )
     return _load_class(found, f"{path}:{match['name']}", hashlib.sha256(content).hexdigest())
+
+
+def _kind_of(found: object) -> Kind | None:
+    """The kind of a class, if it is one of one's own."""
+    kinds = (kind for kind, (base, _) in _KINDS.items() if isinstance(found, type) and issubclass(found, base))
+    return next(kinds, None)
 
 
 def _named(match: re.Match[str], module: object, path: str) -> typing.Any:
@@ -124,31 +161,44 @@ def _named(match: re.Match[str], module: object, path: str) -> typing.Any:
     return found
 
 
-def resolved(scheme: str | os.PathLike[str] | type[Scheme] | None) -> str | None:
-    """The id of a scheme: loads it if it is one's own, given as a class or as a reference."""
-    if scheme is None:
+def resolved(own: LoadableLike | None, kind: Kind = "scheme") -> str | None:
+    """The id of a scheme or a policy: loads it if it is one's own, given as a class or as a reference."""
+    if own is None:
         return None
-    if isinstance(scheme, str) and not is_reference(scheme):
-        return scheme
-    return load_scheme(scheme)
+    if isinstance(own, str) and not is_reference(own):
+        return own
+    ids = loaded_ids(own)
+    if kind not in ids:
+        has = " and ".join(f'{_KINDS[other][1]}, "{name}"' for other, name in ids.items())
+        where = own.__qualname__ if isinstance(own, type) else os.fspath(own)
+        raise SpecError(f"{where}: it is not {_KINDS[kind][1]}, but {has}")
+    return ids[kind]
 
 
-def policy(made: object) -> type[Balancer] | type[Discipline] | None:
-    """The class of load balancing or of a queue discipline that this is, or names as `FILE.py:CLASS`; `None` for
-    anything else, such as a scheme."""
-    if isinstance(made, str | os.PathLike) and (match := REFERENCE.fullmatch(os.fspath(made))):
-        path = str(Path(match["file"]).resolve())
-        made = _named(match, _module(path, Path(path).read_bytes()), path)
-    return made if isinstance(made, type) and issubclass(made, Balancer | Discipline) else None
+def policy_changes(balancing: LoadableLike | None, discipline: LoadableLike | None) -> list[str]:
+    """The changes of a spec, `key=value`, that select load balancing and a queue discipline, which are loaded if they
+    are one's own; none for `None`."""
+    wanted: dict[Kind, LoadableLike | None] = {"balancing": balancing, "discipline": discipline}
+    names = {kind: resolved(own, kind) for kind, own in wanted.items()}
+    return [f"network.{kind}={json.dumps(name)}" for kind, name in names.items() if name is not None]
+
+
+def all_known() -> dict[Kind, list[Mapping[str, object]]]:
+    """The schemes, built in or loaded, and the loaded policies: their ids and manuals."""
+    known: dict[Kind, list[Mapping[str, object]]] = {"scheme": [*_core.schemes()]}
+    kinds: tuple[Literal["balancing", "discipline"], ...] = ("balancing", "discipline")
+    for kind in kinds:
+        known[kind] = [{"id": name, "manual": manual} for name, manual in _core.policies(kind)]
+    return known
 
 
 def origins() -> tuple[Origin, ...]:
-    """Where the schemes that are loaded came from, for other processes."""
+    """Where what is loaded came from, for other processes."""
     return tuple(_loaded.values())
 
 
 def check_elsewhere(wanted: tuple[Origin, ...]) -> None:
-    """Raises `SpecError` for a scheme that another process could not load: a class of a notebook or of a session."""
+    """Raises `SpecError` for a class that another process could not load: one of a notebook or of a session."""
     for origin in wanted:
         scheme = origin.reference
         if isinstance(scheme, str):
@@ -163,49 +213,19 @@ def check_elsewhere(wanted: tuple[Origin, ...]) -> None:
 
 
 def forget_schemes() -> None:
-    """Forgets all schemes that were loaded, so that their ids are unknown again."""
+    """Forgets all that was loaded, so that its ids are unknown again."""
     _loaded.clear()
     _core.forget_schemes()
 
 
 def load_again(wanted: tuple[Origin, ...]) -> None:
-    """Makes these schemes known to this process, unless they are."""
+    """Makes these known to this process, unless they are."""
     for origin in wanted:
-        if _loaded.get(origin.id) == origin:
+        if _loaded.get((origin.kind, origin.id)) == origin:
             continue
-        load_scheme(origin.reference)
-        if _loaded[origin.id].digest != origin.digest:
+        loaded_ids(origin.reference)
+        if _loaded[origin.kind, origin.id].digest != origin.digest:
             raise SpecError(f"{origin.reference}: the file has changed since the run was planned; start again")
-
-
-MakesBalancer = str | Callable[[], Balancer]
-"""A policy of load balancing: `FILE.py:CLASS`, or what makes one, like its class."""
-MakesDiscipline = str | Callable[[], Discipline]
-"""A queue discipline, likewise."""
-
-
-def balancer(made: MakesBalancer | None) -> Callable[[], Balancer] | None:
-    """What makes the balancer of each switch; raises `SpecError` for a reference that names none."""
-    return typing.cast("Callable[[], Balancer] | None", _maker(made, Balancer))
-
-
-def discipline(made: MakesDiscipline | None) -> Callable[[], Discipline] | None:
-    """What makes the discipline of each switch; raises `SpecError` for a reference that names none."""
-    return typing.cast("Callable[[], Discipline] | None", _maker(made, Discipline))
-
-
-def _maker(made: typing.Any, base: type) -> object:
-    if isinstance(made, str):
-        match = REFERENCE.fullmatch(made)
-        if match is None:
-            raise SpecError(f"{made}: a program of your own is FILE.py:CLASS")
-        path = str(Path(match["file"]).resolve())
-        made = _named(match, _module(path, Path(path).read_bytes()), path)
-    if made is not None and not callable(made):
-        raise SpecError(f"{made!r} makes no {base.__name__}: give a class that derives from fanin.{base.__name__}")
-    if isinstance(made, type) and not issubclass(made, base):
-        raise SpecError(f"{made.__qualname__} is no subclass of fanin.{base.__name__}")
-    return made
 
 
 _MODULES = "fanin_scheme_"
@@ -245,13 +265,13 @@ def _line_in(path: str, error: Exception) -> str:
 
 
 def _others(path: str) -> str:
-    """The schemes that a file does have, for an error."""
+    """The classes that a file does have, for an error."""
     module = sys.modules.get(_MODULES + hashlib.sha256(path.encode()).hexdigest()[:16])
     found = (
         [
             name
             for name, value in vars(module).items()
-            if isinstance(value, type) and issubclass(value, Scheme) and value.__module__ == module.__name__
+            if _kind_of(value) is not None and value.__module__ == module.__name__
         ]
         if module is not None
         else []
@@ -259,67 +279,70 @@ def _others(path: str) -> str:
     return f"; it has {', '.join(found)}" if found else "; write one: class MyScheme(fanin.Scheme)"
 
 
-def _digest_of_class(scheme: type) -> str:
+def _digest_of_class(own: type) -> str:
     try:
-        return hashlib.sha256(inspect.getsource(scheme).encode()).hexdigest()
+        return hashlib.sha256(inspect.getsource(own).encode()).hexdigest()
     except (OSError, TypeError):
-        return f"{id(scheme):x}"
+        return f"{id(own):x}"
 
 
-def _load_class(scheme: type, reference: str | type, digest: str) -> str:
-    where = reference if isinstance(reference, str) else scheme.__qualname__
-    if not issubclass(scheme, Scheme):
-        raise SpecError(f"{where}: it is no subclass of fanin.Scheme")
-    name = scheme.id or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", scheme.__name__).lower().strip("_")
+def _load_class(own: type, reference: str | Loadable, digest: str) -> dict[Kind, str]:
+    where = reference if isinstance(reference, str) else own.__qualname__
+    kind = _kind_of(own)
+    if kind is None:
+        raise SpecError(f"{where}: it is no subclass of fanin.Scheme, fanin.Balancer or fanin.Discipline")
+    own = typing.cast("Loadable", own)
+    name = own.id or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own.__name__).lower().strip("_")
     try:
-        defaults = _defaults(scheme)
-        _core.load_class(scheme, _facts(scheme, name, defaults), lambda text: _params(scheme, json.loads(text)))
+        defaults = _defaults(own)
+        facts: dict[str, object] = {
+            "id": name,
+            "manual": _manual(own, name, defaults),
+            "defaults": json.dumps(defaults, allow_nan=False),
+        }
+        if issubclass(own, Scheme):
+            facts |= {fact: getattr(own, fact) for fact in _FACTS}
+        load = _core.load_class if issubclass(own, Scheme) else _core.load_policy
+        load(own, facts, lambda text: _params(own, json.loads(text)))
     except (ValueError, TypeError, OverflowError) as error:
         raise SpecError(f"{where}: {error}") from error
-    _loaded[name] = Origin(name, reference, digest)
-    return name
+    _loaded[kind, name] = Origin(kind, name, reference, digest)
+    return {kind: name}
 
 
-def _facts(scheme: type[Scheme], name: str, defaults: dict[str, object]) -> dict[str, object]:
-    return {
-        "id": name,
-        "manual": _manual(scheme, name, defaults),
-        "defaults": json.dumps(defaults, allow_nan=False),
-        **{
-            fact: getattr(scheme, fact)
-            for fact in (
-                "transport",
-                "wants_ecn",
-                "needs_marks",
-                "telemetry",
-                "header_data",
-                "header_ack",
-                "sharing",
-                "acks_once_per_rtt",
-                "holds_acks",
-                "credits",
-            )
-        },
-    }
+_FACTS = (
+    "transport",
+    "wants_ecn",
+    "needs_marks",
+    "telemetry",
+    "header_data",
+    "header_ack",
+    "sharing",
+    "acks_once_per_rtt",
+    "holds_acks",
+    "credits",
+)
+"""What the network must know of a scheme."""
 
 
-def _manual(scheme: type[Scheme], name: str, defaults: dict[str, object]) -> str:
-    text = inspect.cleandoc(scheme.__doc__ or "") if scheme.__doc__ is not Scheme.__doc__ else ""
+def _manual(own: Loadable, name: str, defaults: dict[str, object]) -> str:
+    base, called = _KINDS[typing.cast("Kind", _kind_of(own))]
+    text = inspect.cleandoc(own.__doc__ or "") if own.__doc__ != base.__doc__ else ""
     first, _, rest = text.partition("\n")
-    title = f"# {name}: {first.rstrip('.')}" if first else f"# {name}: a scheme of your own"
+    title = f"# {name}: {first.rstrip('.')}" if first else f"# {name}: {called} of your own"
     rows = []
-    if fields := _fields(scheme):
+    if fields := _fields(own):
         rows = ["", "## Parameters", "", "| name | default | meaning |", "|---|---|---|"]
         rows += [f"| `{field.name}` | {defaults[field.name]} | {field.metadata.get('doc', '')} |" for field in fields]
     return "\n".join([title, "", rest.strip(), *rows]) + "\n"
 
 
-_KINDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_TYPES: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
-def _kinds(scheme: type[Scheme]) -> dict[str, type]:
+def _kinds(own: Loadable) -> dict[str, type]:
     """The type of each parameter."""
-    params = scheme.Params
+    params = own.Params
     if params is None:
         return {}
     if not dataclasses.is_dataclass(params):
@@ -328,7 +351,7 @@ def _kinds(scheme: type[Scheme]) -> dict[str, type]:
     kinds: dict[str, type] = {}
     for field in dataclasses.fields(params):
         kind = hints[field.name]
-        if kind not in _KINDS:
+        if kind not in _TYPES:
             raise ValueError(f"Params.{field.name} is a {kind}: it is an int, a float, a bool or a str")
         if field.default is dataclasses.MISSING:
             raise ValueError(f"Params.{field.name} has no default; every parameter has one")
@@ -365,36 +388,36 @@ def as_text(unit: str, number: float) -> str:
     return f"{int(number) // size} {name}"
 
 
-def _units(scheme: type[Scheme]) -> dict[str, str]:
+def _units(own: Loadable) -> dict[str, str]:
     """The units of the parameters that have one."""
-    found = {field.name: str(field.metadata["unit"]) for field in _fields(scheme) if "unit" in field.metadata}
+    found = {field.name: str(field.metadata["unit"]) for field in _fields(own) if "unit" in field.metadata}
     for name, unit in found.items():
         if unit not in UNITS:
             raise ValueError(f'Params.{name} has the unit "{unit}": it is one of {", ".join(UNITS)}')
     return found
 
 
-def _fields(scheme: type[Scheme]) -> tuple[dataclasses.Field[typing.Any], ...]:
-    return dataclasses.fields(scheme.Params) if dataclasses.is_dataclass(scheme.Params) else ()
+def _fields(own: Loadable) -> tuple[dataclasses.Field[typing.Any], ...]:
+    return dataclasses.fields(own.Params) if dataclasses.is_dataclass(own.Params) else ()
 
 
-def _defaults(scheme: type[Scheme]) -> dict[str, object]:
-    if scheme.Params is None:
+def _defaults(own: Loadable) -> dict[str, object]:
+    if own.Params is None:
         return {}
-    kinds = _kinds(scheme)
+    kinds = _kinds(own)
     if not kinds:
         return {}
-    values = dataclasses.asdict(_params(scheme, {}))
-    return values | {name: as_text(unit, values[name]) for name, unit in _units(scheme).items()}
+    values = dataclasses.asdict(_params(own, {}))
+    return values | {name: as_text(unit, values[name]) for name, unit in _units(own).items()}
 
 
-def _params(scheme: type[Scheme], values: dict[str, object]) -> typing.Any:
+def _params(own: Loadable, values: dict[str, object]) -> typing.Any:
     """An object of the parameters; raises `ValueError` for a value that is none."""
-    if scheme.Params is None:
+    if own.Params is None:
         return None
     given: dict[str, object] = {}
-    units = _units(scheme)
-    for name, kind in _kinds(scheme).items():
+    units = _units(own)
+    for name, kind in _kinds(own).items():
         if name not in values:
             continue
         value = values[name]
@@ -405,9 +428,9 @@ def _params(scheme: type[Scheme], values: dict[str, object]) -> typing.Any:
                 raise ValueError(f"{name} is {error}") from None
         fits = type(value) is kind or (kind is float and type(value) is int)
         if not fits:
-            raise ValueError(f"{name} is {json.dumps(value)}: it must be {_KINDS[kind]}")
+            raise ValueError(f"{name} is {json.dumps(value)}: it must be {_TYPES[kind]}")
         given[name] = float(typing.cast("float", value)) if kind is float else value
-    return scheme.Params(**given)
+    return own.Params(**given)
 
 
 def tx_time(rate: int, size: int) -> int:

@@ -25,6 +25,11 @@ SpecLike = str | os.PathLike[str] | Mapping[str, object]
 SchemeLike = str | os.PathLike[str] | type[own_schemes.Scheme]
 """The id of a scheme; or one's own: a class, `FILE.py:CLASS`, or the path of a shared library."""
 
+P = TypeVar("P", _core.Balancer, _core.Discipline)
+
+PolicyLike = str | os.PathLike[str] | type[P]
+"""The id of a policy; or one's own: a class, `FILE.py:CLASS`, or the path of a shared library."""
+
 Watcher = Callable[[_core.Progress], bool]
 """Called about 10 times a second during a run; the run stops when it returns False."""
 
@@ -78,11 +83,7 @@ class Job:
     moved: tuple[int, int] | None = None
     """In the simulator: messages start up to so many ps later, drawn for a member with this number."""
     own: tuple[own_schemes.Origin, ...] = ()
-    """Where the schemes that are no built-in ones came from."""
-    balancing: own_schemes.MakesBalancer | None = None
-    """Which of equal paths a packet takes, where that is a program of one's own."""
-    discipline: own_schemes.MakesDiscipline | None = None
-    """Which packets a queue marks and drops, where that is a program of one's own."""
+    """Where the schemes and policies that are no built-in ones came from."""
     by_hand: tuple[str, int] | None = None
     """On a wire: where hosts that were started by hand connect, as ADDRESS:PORT, and their token."""
 
@@ -184,8 +185,6 @@ class Job:
                 self.max_memory,
                 self.max_time,
                 self.threads,
-                own_schemes.balancer(self.balancing),
-                own_schemes.discipline(self.discipline),
             ),
             label=self.label,
             given=flows,
@@ -236,8 +235,8 @@ def run(
     on: str = "simulator",
     clock: str = "lockstep",
     link: str = "udp",
-    balancing: own_schemes.MakesBalancer | None = None,
-    discipline: own_schemes.MakesDiscipline | None = None,
+    balancing: PolicyLike[_core.Balancer] | None = None,
+    discipline: PolicyLike[_core.Discipline] | None = None,
 ) -> Result:
     """Runs one spec and returns its result, in memory.
 
@@ -258,9 +257,9 @@ def run(
     is "lockstep", with the same result; "slowed:N", real time with a network that is N times slower; or "real". A run
     in real time on a machine that is too slow for it has no result, and raises `RunError`.
 
-    `balancing` and `discipline` are load balancing and a queue discipline of your own: a class that derives from
-    `fanin.Balancer` or `fanin.Discipline` (or a function that makes an object of it), or "FILE.py:CLASS". Those that
-    are built in are keys of the spec, `network.balancing` and `network.marking`.
+    `balancing` and `discipline` replace the spec's `network.balancing` and `network.discipline`: the id of a built-in
+    one or of one that was loaded; or one of your own: a class that derives from `fanin.Balancer` or `fanin.Discipline`,
+    "FILE.py:CLASS", or the path of a shared library: see docs/load-balancing.md.
 
     Ctrl-C stops the run; the result is then that up to there and `cancelled` is True.
 
@@ -268,10 +267,9 @@ def run(
     for a file that cannot be read.
     """
     check_places([on])
-    job = Job.of(spec, set).using(scheme, seed).within(max_memory, max_time).on(threads)
-    job = replace(job.at(on, named=False), clock=clock, link=link, balancing=balancing, discipline=discipline)
-    if job.wire and (balancing is not None or discipline is not None):
-        raise _core.SpecError("load balancing and queue disciplines of your own do not run on the wire")
+    changes = [*set, *own_schemes.policy_changes(balancing, discipline)]
+    job = Job.of(spec, changes).using(scheme, seed).within(max_memory, max_time).on(threads)
+    job = replace(job.at(on, named=False), clock=clock, link=link)
     return run_one(job, flows=flows, progress=progress)
 
 

@@ -7,15 +7,14 @@ import json
 import shlex
 import threading
 import time
-import typing
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from fanin import _core, own_schemes
-from fanin._core import Balancer, Discipline
+from fanin.own_schemes import Kind, LoadableLike
 from fanin.progress import ProgressDisplay
-from fanin.runs import Job, SchemeLike
+from fanin.runs import Job
 
 CASES = 1000
 """Sequences of events unless asked otherwise."""
@@ -27,8 +26,10 @@ MOST_CASES = 2**32 - 1
 MOST_SEED = 2**64 - 1
 
 
-def _network(scheme: object, rdma: Mapping[str, object] | None = None) -> dict[str, object]:
-    """A network with congestion at its spines, and with enough events for two threads."""
+def _network(
+    scheme: object, rdma: Mapping[str, object] | None = None, keys: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """A network with congestion at its spines, and with enough events for two threads; `keys` are more of `network`."""
     return {
         "spec_version": 1,
         "name": "check",
@@ -45,6 +46,7 @@ def _network(scheme: object, rdma: Mapping[str, object] | None = None) -> dict[s
             },
             "buffer": {"policy": "lossless", "per_port": "5 MB"},
             "marking": {"kind": "step", "above": "22.5 KB"},
+            **(keys or {}),
         },
         "traffic": [
             {
@@ -89,9 +91,9 @@ class SchemeReport:
     """What `fanin.check_scheme` found."""
 
     scheme: str
-    """Its id; of load balancing and queue disciplines the name of the class."""
+    """Its id."""
     kind: str
-    """`scheme`, `balancer` or `discipline`."""
+    """`scheme`, `balancing` or `discipline`."""
     parameters: dict[str, object] | None
     """Those that every sequence had; `None` where most had the defaults and some had others."""
     cases: int
@@ -105,7 +107,7 @@ class SchemeReport:
     threads: int
     """Of the second run in the small network; 0 where there was none."""
     not_run: str | None = None
-    """Why the small network was not run, where the scheme cannot run in it."""
+    """Why the small network was not run, or not on two threads."""
 
     @property
     def ok(self) -> bool:
@@ -158,7 +160,7 @@ class SchemeReport:
 
 
 def check_scheme(
-    scheme: SchemeLike | type[Balancer] | type[Discipline],
+    scheme: LoadableLike,
     *,
     parameters: Mapping[str, object] | None = None,
     cases: int = CASES,
@@ -166,16 +168,17 @@ def check_scheme(
     progress: bool = True,
 ) -> SchemeReport:
     """Checks with random events what every scheme must hold to, built in or one's own; also load balancing and queue
-    disciplines, which are classes that derive from `fanin.Balancer` or `fanin.Discipline`.
+    disciplines of one's own. Of a library with several of them it is the scheme, or else the load balancing.
 
     A scheme: a model of two hosts and a switch opens and closes flows, sends, delivers, marks and loses packets, finds
     losses, lets flows be idle and post more, and calls timers, also unexpectedly. After each hook the rate is at most
     the line rate, and above 0 or with a timer that ends the rest; the window is at least 1 byte; the next timer is
     later than now; bytes are conserved. In the end every byte is acknowledged, and a replay gives the same answers.
 
-    `parameters` are those of the scheme, as in a spec, for all sequences. Without them three quarters of the sequences
-    have the defaults. The others scale up to three numbers, times, rates or sizes by 1/4 to 4, as far as the scheme
-    accepts that; `broken.parameters` are those of the failure. `parameters={}` leaves all at their defaults.
+    `parameters` are as in a spec, for all sequences. Without them three quarters of the sequences of a scheme have the
+    defaults. The others scale up to three numbers, times, rates or sizes by 1/4 to 4, as far as the scheme accepts
+    that; `broken.parameters` are those of the failure. `parameters={}` leaves all at their defaults, as those of load
+    balancing and of a queue discipline are without `parameters`.
 
     Load balancing: the answer is the index of a choice. A queue discipline: an empty queue lets packets in at some
     time. Both: no hook fails, and a replay, one switch after the other, gives the same answers.
@@ -192,31 +195,29 @@ def check_scheme(
     if not 0 <= seed <= MOST_SEED:
         raise ValueError(f"seed = {seed}: it is from 0 to 2^64 - 1")
     given = None if parameters is None else dict(parameters)
-    made = own_schemes.policy(scheme)
-    if made is not None:
-        balancing = issubclass(made, Balancer)
-        if given:
-            raise _core.SpecError(f"{made.__qualname__}: parameters are those of schemes, and it is none")
-        report = SchemeReport(
-            made.__qualname__, "balancer" if balancing else "discipline", None, 0, seed, False, None, 0
-        )
-        report = _followed(
-            report, cases, progress, lambda go_on: _core.check_policy(made, balancing, cases, seed, go_on)
-        )
-        job = Job.of(_network("dctcp-rate", {"recovery": "selective-repeat"})).using(None, None)
-        if issubclass(made, Balancer):
-            job = replace(job, balancing=made)
-        elif issubclass(made, Discipline):
-            job = replace(job, discipline=made)
-    else:
-        name = own_schemes.resolved(typing.cast("SchemeLike", scheme))
-        if name is None or name not in {row["id"] for row in _core.schemes()}:
-            raise _core.SpecError(f'there is no scheme "{name}"')
-        text = None if given is None else json.dumps(given)
-        report = SchemeReport(name, "scheme", given, 0, seed, False, None, 0)
+    kind, name = _known(scheme)
+    text = None if given is None else json.dumps(given)
+    report = SchemeReport(name, kind, given, 0, seed, False, None, 0)
+    if kind == "scheme":
         report = _followed(report, cases, progress, lambda go_on: _core.check_scheme(name, text, cases, seed, go_on))
-        job = Job.of(_network({"id": name, **(given or {})})).using(None, None)
+        spec = _network({"id": name, **(given or {})})
+    else:
+        report = _followed(
+            report, cases, progress, lambda go_on: _core.check_policy(kind, name, text, cases, seed, go_on)
+        )
+        spec = _network("dctcp-rate", {"recovery": "selective-repeat"}, {kind: {"id": name, **(given or {})}})
+    job = Job.of(spec).using(None, None)
     return report if report.broken is not None or report.stopped else _in_network(report, job)
+
+
+def _known(own: LoadableLike) -> tuple[Kind, str]:
+    """The kind and the id of what is checked, which is loaded if it is one's own."""
+    if not isinstance(own, str) or own_schemes.is_reference(own):
+        return next(iter(own_schemes.loaded_ids(own).items()))
+    for kind, rows in own_schemes.all_known().items():
+        if any(row["id"] == own for row in rows):
+            return kind, own
+    raise _core.SpecError(f'there is no scheme "{own}"')
 
 
 def _followed(
@@ -292,4 +293,6 @@ def _in_network(report: SchemeReport, job: Job) -> SchemeReport:
     if hashes[0] != hashes[1]:
         detail = f"event hash {hashes[0]} on one, {hashes[1]} on two: an answer depends on more than the flow's state"
         return replace(report, broken=BrokenPromise("a run on 2 threads has the same events", detail, at_us, ()))
+    if two.manifest["threads"] < 2:
+        return replace(report, not_run=f"on two threads: {two.manifest['threads_reason']}")
     return replace(report, threads=two.manifest["threads"])

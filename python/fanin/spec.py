@@ -51,6 +51,11 @@ def kind(choice: object) -> str:
     return str(choice.get("kind", "")) if isinstance(choice, dict) else str(choice)
 
 
+def named(choice: object) -> str:
+    """The id of a scheme or a policy, which is a table where it has parameters."""
+    return str(choice.get("id", "")) if isinstance(choice, dict) else str(choice)
+
+
 def schemes_to_compare(spec: Spec) -> Sequence[str]:
     """The schemes under which the spec is to be compared."""
     return cast("list[str] | None", section(spec, "compare").get("schemes")) or DEFAULT_SCHEMES

@@ -54,15 +54,21 @@ class Watch:
     out: Path = Path("watch.png")
     page: Path | None = None
     """An HTML page that reloads itself."""
+    balancing: str | None = None
+    """Instead of the spec's, as `scheme`."""
+    discipline: str | None = None
+    """Likewise."""
     _others: list[Result] = field(default_factory=list)
     _spec_seen: object = None
 
     @property
     def files(self) -> list[Path]:
         """What is drawn anew when it changes."""
-        named = own_schemes.REFERENCE.fullmatch(self.scheme)
-        own = Path(named["file"] if named else self.scheme)
-        return [self.spec, *([own] if own_schemes.is_reference(self.scheme) else [])]
+        own = [
+            name for name in (self.balancing, self.discipline, self.scheme) if name and own_schemes.is_reference(name)
+        ]
+        named = [own_schemes.REFERENCE.fullmatch(name) for name in own]
+        return [self.spec, *(Path(match["file"] if match else name) for name, match in zip(own, named, strict=True))]
 
     def seen(self) -> list[tuple[int, int] | None]:
         """The state of the files: time and size; None for one that is not there, as while an editor replaces it."""
@@ -84,14 +90,13 @@ class Watch:
 
     def _draw(self) -> str | None:
         from fanin.plot.join_leave import join_leave
-        from fanin.runs import run
 
-        own = run(self.spec, scheme=self.scheme, set=self.changes, progress=False)
+        own = self._run(self.scheme)
         if own.cancelled and own.failure is None:
             return None  # Ctrl-C
         state = _state(self.spec)
         if state != self._spec_seen:
-            self._others = [run(self.spec, scheme=one, set=self.changes, progress=False) for one in self.beside]
+            self._others = [self._run(one) for one in self.beside]
             self._spec_seen = state
         if stopping.received():
             return None
@@ -101,6 +106,18 @@ class Watch:
         figure.savefig(drawn, format=self.out.suffix.removeprefix("."), dpi=160)
         _write(self.out, drawn.getvalue())
         return own.failure
+
+    def _run(self, scheme: str) -> Result:
+        from fanin.runs import run
+
+        return run(
+            self.spec,
+            scheme=scheme,
+            set=self.changes,
+            progress=False,
+            balancing=self.balancing,
+            discipline=self.discipline,
+        )
 
     def _write_page(self, problem: str | None) -> None:
         kind = {".png": "png", ".svg": "svg+xml"}[self.out.suffix]

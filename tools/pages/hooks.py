@@ -9,7 +9,13 @@ from pages.markdown import table
 ROOT = Path(__file__).parents[2]
 STUBS = ROOT / "python" / "fanin" / "_core.pyi"
 
-ROLES = {"Sender": "per flow, at its sender", "Receiver": "per receiving host", "SwitchProgram": "per switch"}
+ROLES = {
+    "Sender": "per flow, at its sender",
+    "Receiver": "per receiving host",
+    "SwitchProgram": "per switch",
+    "Balancer": "load balancing, per switch",
+    "Discipline": "a queue discipline, per switch",
+}
 
 
 def classes() -> dict[str, ast.ClassDef]:

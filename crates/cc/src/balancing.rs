@@ -77,6 +77,33 @@ pub enum Balancing {
 }
 
 impl Balancing {
+    /// The ids of the built-in policies in specs, the default first, and what each does.
+    pub const NAMES: [(&'static str, &'static str); 5] = [
+        (
+            "flow-hash",
+            "By a hash of the flow at each switch (ECMP): all packets of one direction of a flow take one path.",
+        ),
+        ("random", "Each packet at random (random packet spraying)."),
+        ("round-robin", "Packets in turn, at each switch over each set of equal ports."),
+        ("least-queue", "The port with the fewest bytes queued in the packet's class; one of several at random."),
+        (
+            "flowlets",
+            "A flow takes another path, at random, after a pause of `flowlet_gap` (Kandula et al. 2007; LetFlow 2017).",
+        ),
+    ];
+
+    /// The built-in policy of this id; `gap` is that of flowlets.
+    pub fn named(id: &str, gap: Time) -> Option<Self> {
+        Some(match id {
+            "flow-hash" => Self::FlowHash,
+            "random" => Self::Random,
+            "round-robin" => Self::RoundRobin,
+            "least-queue" => Self::LeastQueue,
+            "flowlets" => Self::Flowlets { gap },
+            _ => return None,
+        })
+    }
+
     /// Whether all packets of a flow take one path.
     pub const fn is_by_flow(&self) -> bool {
         matches!(self, Self::FlowHash)
@@ -223,6 +250,13 @@ mod tests {
             counts[balancer.choose(Time::from_ns(packet), &Header::default(), 5, choices)] += 1;
         }
         counts
+    }
+
+    #[test]
+    fn every_name_is_that_of_a_policy() {
+        let named = Balancing::NAMES.map(|(id, _)| Balancing::named(id, Time::ZERO).map(|policy| policy.is_by_flow()));
+        assert_eq!(named, [Some(true), Some(false), Some(false), Some(false), Some(false)]);
+        assert!(Balancing::named("own", Time::ZERO).is_none());
     }
 
     #[test]

@@ -28,4 +28,4 @@ pub use fanin_workload::ListedFlow;
 pub use limits::{Exceeded, Limits};
 pub use ports::ports_of;
 pub use run::{Engine, Outcome, Progress, run, run_on};
-pub use spec::{CheckedSpec, HostNames, Programs, Spec, built, document, schema, table};
+pub use spec::{CheckedSpec, HostNames, Spec, built, document, schema, table};

@@ -1,12 +1,12 @@
 /*
- * A congestion control scheme of your own, in a shared library: docs/own-scheme-c.md.
- *
- * The library exports `fanin_scheme`, which describes the scheme: its parameters, and functions ("hooks") of roles:
- *   sender          one per flow, at the sending host: how much the flow may send
- *   receiver        one per host: holds ACKs back, puts fields on them, sends CNPs and credits
- *   switch_program  one per switch: routes, marks and drops packets, measures queues
+ * Congestion control, load balancing and queue disciplines of your own, in a shared library: docs/own-scheme-c.md.
+ * The library exports one or more of the functions at the end. `fanin_scheme` describes a scheme of congestion control:
+ * its parameters, and functions ("hooks") of up to three roles: `sender`, one per flow, says how much the flow may
+ * send; `receiver`, one per host, holds ACKs back, puts fields on them, sends CNPs and credits; `switch_program`, one
+ * per switch, routes, marks and drops packets and measures queues. `fanin_balancer` and `fanin_discipline` describe a
+ * policy of the whole network, which runs per switch and goes with every scheme.
  * Units: times are picoseconds since the start of the run, rates are bit/s, sizes are bytes. Yes and no are 1 and 0.
- * Every hook may be NULL, except the sender's `open`: then what its comment calls the default happens.
+ * Every hook may be NULL where its comment does not call it required: then what it calls the default happens.
  * State (`me`) is allocated by Fanin, zeroed and aligned to 16 bytes, and freed without notice: keep no other memory.
  * Threads: hooks of different flows, hosts and switches run at the same time, so a library must not write to variables
  * of its own. Arguments are valid during the call alone.
@@ -15,7 +15,6 @@
 #define FANIN_SCHEME_H
 
 #include <stdint.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -42,10 +41,10 @@ typedef struct {
     uint64_t now;
     const fanin_value *parameters; /* in the order of the scheme's table of parameters */
     void *shared;                  /* sender: the state that it shares with other flows; otherwise NULL */
-    uint64_t *counts;              /* see fanin_count() */
+    uint64_t *counts;              /* see fanin_count(); what a policy counts is not kept */
     const char *problem;           /* set it to a sentence to end the run with that error */
     uint64_t wake_at;              /* receiver and switch: the next on_timer, which then finds FANIN_NEVER here */
-    uint32_t shared_changed;       /* sender: set it when a change of `shared` changes the control of other flows */
+    uint32_t shared_changed;       /* sender: whether its change of `shared` changes the control of other flows */
 } fanin_cx;
 
 static inline void fanin_count(fanin_cx *cx, enum fanin_action action) {
@@ -63,34 +62,27 @@ typedef struct {
     uint32_t retime;     /* whether a new rate also moves a packet that already waits for its time */
 } fanin_control;
 typedef struct { /* the path of a flow when it opens */
-    uint64_t line_rate, nic_rate; /* the lower one of both hosts' NICs; that of the sender's */
-    uint64_t base_rtt;            /* of a full packet and its ACK on an idle network */
+    uint64_t line_rate, nic_rate, base_rtt; /* the lower of both NICs; the sender's; RTT of a full packet, idle */
     uint64_t network_bdp, network_rtt; /* largest bandwidth-delay product, and base_rtt, of any pair of hosts */
     uint32_t payload, wire;       /* largest payload of a packet; bytes on the wire of such a packet */
     uint32_t id, from, to;        /* number of its first message in the run; the hosts; UINT32_MAX if unknown */
 } fanin_path;
 typedef struct { /* a data packet that left */
-    uint64_t sent_to;       /* offset behind its last byte: the next byte to send */
-    uint64_t left;          /* payload bytes posted behind it and not sent yet; RDMA only */
-    uint32_t wire, payload; /* bytes on the wire, and of payload */
-    uint32_t retransmitted; /* whether it was sent before */
+    uint64_t sent_to, left; /* the next byte to send; payload bytes posted behind it and not sent yet, RDMA only */
+    uint32_t wire, payload, retransmitted; /* bytes on the wire, and of payload; whether it was sent before */
 } fanin_sent;
-typedef struct { /* telemetry of one switch on the way: the link's rate, when the packet left the queue, bytes that the
-                    port sent before the packet, bytes queued behind it */
-    uint64_t rate, time, sent, queued;
-} fanin_hop;
+/* Telemetry of one switch on the way: the link's rate, when the packet left the queue, bytes that the port sent before
+   the packet, bytes queued behind it. */
+typedef struct { uint64_t rate, time, sent, queued; } fanin_hop;
 typedef struct { /* an acknowledgement */
-    uint64_t newly_acked;       /* payload bytes acknowledged for the first time */
-    uint64_t acked_to, sent_to; /* everything before acked_to has arrived; next byte to send */
+    uint64_t newly_acked, acked_to, sent_to; /* new payload bytes; all before acked_to has arrived; next to send */
     uint64_t seq;               /* the number in the ACK: less than acked_to if a later ACK has overtaken this one */
-    uint64_t in_flight;         /* bytes in flight just before */
-    uint64_t burst;             /* bytes ready for the NIC at once (segmentation offload); 0 without */
+    uint64_t in_flight, burst;  /* bytes in flight just before; bytes ready for the NIC at once (offload), or 0 */
     uint64_t rtt;               /* since the data packet that it answers left */
     const fanin_hop *hops;      /* with `telemetry` in fanin_scheme: hop_count records, first switch first */
     uint32_t hop_count, path;   /* at most 5; XOR of the ids of the switches on the way, 12 bits each */
     uint32_t recovering;        /* whether a loss is being repaired, so that the window must not change */
-    uint32_t ecn_echo;          /* whether it echoes a congestion mark */
-    uint32_t cc_feedback;       /* the number that the receiver put there */
+    uint32_t ecn_echo, cc_feedback; /* whether it echoes a congestion mark; the number that the receiver put there */
 } fanin_ack;
 typedef struct { /* a loss that the endpoint found */
     uint64_t from, sent_to, in_flight; /* first byte missing; next byte to send, and bytes in flight, at that time */
@@ -123,17 +115,14 @@ typedef struct { uint64_t line_rate, network_rtt, seed; uint32_t payload, wire; 
 typedef struct { uint64_t size; uint32_t flow, id, from; } fanin_flow;
 typedef struct { /* a message whose first packet arrived */
     uint32_t flow, id, from, tenant, weight;
-    uint32_t incast, sender_count; /* the incast that it announces, and its senders, NULL if it announces none */
-    const uint32_t *senders;
+    uint32_t incast, sender_count; const uint32_t *senders; /* the incast that it announces; NULL if none */
 } fanin_message;
 typedef struct { /* a data packet, or a request */
     uint64_t seq, acked_to;            /* its first byte; the number that an ACK sent now would carry */
     uint64_t received;                 /* bytes that have entered this host so far, this packet included */
-    uint32_t flow, from;               /* its flow, and the sending host */
-    uint32_t wire, payload;            /* bytes on the wire, and of payload */
+    uint32_t flow, from, wire, payload; /* its flow; the sending host; bytes on the wire, and of payload */
     uint32_t ce, start, end, in_order; /* whether it is marked, the first or last of a message, the one expected */
-    uint32_t ack_due;                  /* whether the endpoint's rules ask for an ACK now */
-    uint32_t pending, due_alone;       /* whether earlier packets wait for an ACK; ack_due after an ACK for those */
+    uint32_t ack_due, pending, due_alone; /* whether an ACK is due; earlier packets wait for one; due after that one */
     uint32_t cc_tag, cc_feedback;      /* what the sender wrote; what switches wrote, 0 if none did */
 } fanin_data;
 typedef struct { /* fields of an ACK */
@@ -166,27 +155,23 @@ typedef struct {
     void (*on_fin)(void *me, void *flow, uint32_t number, fanin_cx *cx); /* TCP: the sender has sent everything */
     void (*on_close)(void *me, void *flow, uint32_t number, fanin_cx *cx);
     void (*on_timer)(void *me, uint64_t received, fanin_cx *cx); /* received as in fanin_data */
-    /* The next packet to send; 0 for none. Called after every hook until it is 0; default 0. */
+    /* The next packet to send; 0, the default, for none. Called after every hook until it is 0. */
     uint32_t (*poll_transmit)(void *me, fanin_emit *emit, fanin_cx *cx);
     uint32_t (*watch)(const void *me, uint32_t number, fanin_watched *value);
 } fanin_receiver;
 
 typedef struct { /* a port of a switch */
     uint64_t rate, queued;      /* of its link; bytes queued there in classes of data */
-    uint64_t of_class;          /* in route: bytes of them in the packet's class; otherwise 0 */
+    uint64_t of_class;          /* in route and in disciplines: bytes in the packet's class; otherwise 0 */
     uint32_t to_switch, up;     /* whether the other end is a switch; whether the link is up */
-    uint32_t paused;            /* in route: whether the peer has paused the packet's class; otherwise 0 */
+    uint32_t paused;            /* in route and in disciplines: whether that class must not be sent; otherwise 0 */
 } fanin_port;
 typedef struct fanin_ports { /* the ports of a switch, numbered from 0: ports->view(ports, port, &answer) */
     void (*view)(const struct fanin_ports *ports, uint32_t port, fanin_port *answer);
-    const void *of;
-    uint32_t count;
+    const void *of; uint32_t count;
 } fanin_ports;
-typedef struct { /* a switch that comes up: its number in the network, and the seed of its own random numbers */
-    const fanin_port *ports;
-    uint64_t network_rtt, seed;
-    uint32_t port_count, node;
-} fanin_switch_info;
+/* A switch that comes up; the seed is that of its own random numbers, node its number in the network. */
+typedef struct { const fanin_port *ports; uint64_t network_rtt, seed; uint32_t port_count, node; } fanin_switch_info;
 typedef struct { /* a packet at a switch */
     uint64_t seq, sent_at;        /* first byte, or next byte expected; when the data left its sender */
     uint32_t flow, from, to;      /* the message's number in the run, the sending host, the receiving host */
@@ -211,16 +196,12 @@ typedef struct {
     void (*on_timer)(void *me, const fanin_ports *ports, fanin_cx *cx);
     uint32_t (*watch)(const void *me, uint32_t number, fanin_watched *value);
 } fanin_switch;
-
-enum { FANIN_NUMBER = 0, FANIN_INTEGER = 1, FANIN_BOOLEAN = 2 };
+enum { FANIN_NUMBER = 0, FANIN_INTEGER = 1, FANIN_BOOLEAN = 2, FANIN_RDMA = 0, FANIN_TCP = 1 };
+enum { FANIN_SHARE_NOTHING = 0, FANIN_SHARE_PAIR = 1, FANIN_SHARE_HOST = 2 };
 typedef struct {
     const char *name, *doc; /* a key of the spec: a-z, 0-9 and _; what it means, with its unit */
-    double initial, smallest, largest;
-    uint32_t kind; /* FANIN_NUMBER, FANIN_INTEGER or FANIN_BOOLEAN */
+    double initial, smallest, largest; uint32_t kind; /* FANIN_NUMBER, FANIN_INTEGER or FANIN_BOOLEAN */
 } fanin_parameter;
-enum { FANIN_RDMA = 0, FANIN_TCP = 1 };
-enum { FANIN_SHARE_NOTHING = 0, FANIN_SHARE_PAIR = 1, FANIN_SHARE_HOST = 2 };
-
 struct fanin_scheme {
     uint32_t version, struct_size; /* FANIN_SCHEME_VERSION, and sizeof(struct fanin_scheme) */
     const char *id, *manual;       /* its name in specs: a-z, 0-9 and -, like "my-scheme"; Markdown, or NULL */
@@ -231,8 +212,7 @@ struct fanin_scheme {
     uint32_t no_ecn, needs_marks;  /* its packets are never marked; marks are what it slows down by */
     uint32_t telemetry;            /* switches write telemetry into its data (fanin_ack.hops); RDMA only */
     uint32_t data_header, ack_header; /* bytes that it adds to each data packet, and to each ACK */
-    uint32_t holds_acks;           /* its receiver decides about every ACK, those of TCP too */
-    uint32_t acks_once_per_rtt;    /* its receiver acknowledges once per round-trip time */
+    uint32_t holds_acks, acks_once_per_rtt; /* its receiver decides about every ACK, TCP's too; sends one per RTT */
     uint32_t sharing;              /* FANIN_SHARE_...: nothing, or state of flows to the same host, or of all flows */
     uint64_t shared_size;          /* of that state */
     uint32_t credit, credit_burst, credit_limit; /* bytes of a credit, most sent at once, most queued; 0: no credits */
@@ -241,7 +221,27 @@ struct fanin_scheme {
     fanin_switch switch_program;
 };
 
+typedef struct { uint64_t rate, queued; uint32_t port, paused; } fanin_choice; /* the latter of the packet's class */
+struct fanin_policy {
+    uint32_t version, struct_size; /* FANIN_SCHEME_VERSION, and sizeof(struct fanin_policy) */
+    const char *id, *manual;       /* as the parameters and `check`: as in fanin_scheme */
+    const fanin_parameter *parameters;
+    const char *(*check)(const fanin_value *parameters);
+    uint32_t parameter_count;
+    uint64_t size; /* of the state of a switch, `me` */
+    void (*open)(void *me, const fanin_switch_info *info, fanin_cx *cx);
+    /* fanin_balancer, required: the index of the choice that a packet takes, of two at least. `hash` is the same for
+       all packets of one direction of a flow, at every switch. */
+    uint32_t (*choose)(void *me, const fanin_packet *packet, uint32_t hash, const fanin_choice *choices, uint32_t count,
+                       fanin_cx *cx);
+    /* fanin_discipline, one at least: a packet joins, or leaves, a queue, as in fanin_switch. */
+    uint32_t (*on_enqueue)(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx);
+    void (*on_dequeue)(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx);
+};
+
 FANIN_EXPORT const struct fanin_scheme *fanin_scheme(void);
+FANIN_EXPORT const struct fanin_policy *fanin_balancer(void);
+FANIN_EXPORT const struct fanin_policy *fanin_discipline(void);
 
 #ifdef __cplusplus
 }

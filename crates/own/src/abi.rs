@@ -307,6 +307,14 @@ pub struct Switch {
 }
 
 #[repr(C)]
+pub struct Choice {
+    pub rate: u64,
+    pub queued: u64,
+    pub port: u32,
+    pub paused: u32,
+}
+
+#[repr(C)]
 pub struct Parameter {
     pub name: *const c_char,
     pub doc: *const c_char,
@@ -343,4 +351,20 @@ pub struct Scheme {
     pub sender: Sender,
     pub receiver: Receiver,
     pub switch_program: Switch,
+}
+
+#[repr(C)]
+pub struct Policy {
+    pub version: u32,
+    pub struct_size: u32,
+    pub id: *const c_char,
+    pub manual: *const c_char,
+    pub parameters: *const Parameter,
+    pub check: Option<Check>,
+    pub parameter_count: u32,
+    pub size: u64,
+    pub open: Option<extern "C" fn(State, &SwitchInfo, &mut Cx)>,
+    pub choose: Option<extern "C" fn(State, &Packet, u32, *const Choice, u32, &mut Cx) -> u32>,
+    pub on_enqueue: Option<extern "C" fn(State, &mut Packet, &Queue, &mut Cx) -> u32>,
+    pub on_dequeue: Option<extern "C" fn(State, &mut Packet, &Queue, &mut Cx)>,
 }

@@ -6,51 +6,47 @@ use fanin_cc::schemes::own::{About, Failure};
 use fanin_units::Time;
 use std::collections::BTreeSet;
 use std::ffi::c_void;
+use std::fmt;
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
-/// What senders, receivers and switch programs of one scheme have in common.
-pub struct Inner {
+/// A scheme or a policy with its parameters, and what failed first: what all its states have in common. `H` has its
+/// hooks.
+pub struct Inner<H = Roles> {
+    pub of: H,
+    pub id: &'static str,
+    /// The library, as its user wrote it.
+    pub place: String,
+    pub values: Vec<abi::Value>,
+    /// The parameters as JSON.
+    pub parameters: String,
+    pub failure: Mutex<Option<Failure>>,
+}
+
+/// The hooks of a scheme.
+pub struct Roles {
     pub sender: &'static abi::Sender,
     pub receiver: &'static abi::Receiver,
     pub switch: &'static abi::Switch,
     /// Bytes of the state that flows share.
     pub shared_size: u64,
     pub about: About,
-    /// The library, as its user wrote it.
-    pub place: String,
-    values: Vec<abi::Value>,
-    /// The parameters as JSON.
-    pub parameters: String,
-    failure: Mutex<Option<Failure>>,
 }
 
 impl Inner {
-    pub fn new(
-        scheme: &'static abi::Scheme,
-        about: About,
-        place: String,
-        values: Vec<abi::Value>,
-        parameters: String,
-    ) -> Self {
-        Self {
-            sender: &scheme.sender,
-            receiver: &scheme.receiver,
-            switch: &scheme.switch_program,
-            shared_size: scheme.shared_size,
-            about,
-            place,
-            values,
-            parameters,
-            failure: Mutex::new(None),
-        }
-    }
-
     /// Whether it has a queue for credits.
     pub fn sends_credits(&self) -> bool {
-        self.about.credits.is_some()
+        self.of.about.credits.is_some()
     }
+}
 
+impl<H> fmt::Debug for Inner<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} with {}", self.id, self.place, self.parameters)
+    }
+}
+
+impl<H> Inner<H> {
     /// The context of a call.
     #[inline(always)]
     pub fn cx(&self, now: Time, actions: &mut Actions, wake_at: u64) -> abi::Cx {
@@ -73,7 +69,7 @@ impl Inner {
     /// Notes a failure of a hook: the run ends. Of several, the earliest is told.
     #[cold]
     pub fn fail(&self, hook: &str, at: Time, problem: &str) {
-        let problem = format!("{} ({}): {hook} {problem}", self.about.id, self.place);
+        let problem = format!("{} ({}): {hook} {problem}", self.id, self.place);
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         let new = Failure { at, problem };
         if failure.as_ref().is_none_or(|old| (new.at, &new.problem) < (old.at, &old.problem)) {
@@ -84,15 +80,13 @@ impl Inner {
     /// What was wrong with a call, if it set a problem or a timer that is not later than now.
     #[cold]
     pub fn complaint(&self, cx: &abi::Cx, wake_at: u64) -> String {
-        match foreign::text(cx.problem) {
-            Some(problem) => format!("reports: {problem}"),
-            None if !cx.problem.is_null() => "reports a problem that is no text".into(),
-            None => format!(
+        reported(cx).unwrap_or_else(|| {
+            format!(
                 "set wake_at to {}, but it is {} already: set it to a time later than now, or to FANIN_NEVER",
                 Time::from_ps(wake_at),
                 Time::from_ps(cx.now)
-            ),
-        }
+            )
+        })
     }
 
     /// Reports what `watch` of a role tells.
@@ -117,6 +111,14 @@ impl Inner {
             see(name, watched.value);
         }
         self.fail(hook, at, &format!("has more than {MOST_WATCHED} values: return 0 behind the last one"));
+    }
+}
+
+/// The problem that a hook has set.
+pub fn reported(cx: &abi::Cx) -> Option<String> {
+    match foreign::text(cx.problem) {
+        Some(problem) => Some(format!("reports: {problem}")),
+        None => (!cx.problem.is_null()).then(|| "reports a problem that is no text".into()),
     }
 }
 

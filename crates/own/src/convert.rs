@@ -2,8 +2,8 @@
 
 use crate::abi;
 use fanin_cc::{
-    Ack, AckFields, AckPlan, Data, FlowInfo, Header, IntHop, Loss, MessageStart, NicInfo, Notice, PathInfo, PortView,
-    Queued, ReceiverFlow, Sent, flags,
+    Ack, AckFields, AckPlan, Choice, Data, FlowInfo, Header, IntHop, Loss, MessageStart, NicInfo, Notice, PathInfo,
+    PortView, Queued, ReceiverFlow, Sent, SwitchInfo, flags,
 };
 
 impl From<&PathInfo> for abi::Path {
@@ -169,6 +169,26 @@ impl From<&PortView> for abi::Port {
     fn from(view: &PortView) -> Self {
         let PortView { rate, to_switch, queued, up, lane: _ } = *view;
         Self { rate: rate.as_bps(), queued, of_class: 0, to_switch: to_switch.into(), up: up.into(), paused: 0 }
+    }
+}
+
+impl abi::SwitchInfo {
+    /// A switch that comes up with these ports.
+    pub fn new(switch: &SwitchInfo<'_>, ports: &[abi::Port]) -> Self {
+        Self {
+            ports: ports.as_ptr(),
+            network_rtt: switch.network_rtt.as_ps(),
+            seed: switch.seed,
+            port_count: ports.len() as u32,
+            node: switch.node.0,
+        }
+    }
+}
+
+impl From<&Choice> for abi::Choice {
+    fn from(choice: &Choice) -> Self {
+        let Choice { port, rate, queued, paused } = *choice;
+        Self { rate: rate.as_bps(), queued, port: port.into(), paused: paused.into() }
     }
 }
 

@@ -2,23 +2,31 @@
 
 use crate::abi;
 use fanin_cc::{Header, Ports};
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
-
-type Entry = extern "C" fn() -> *const abi::Scheme;
 
 /// The longest text that is taken from a library.
 const LONGEST: usize = 1 << 20;
 
 // SAFETY: by the contract in the header nothing of a description changes once it was returned.
 unsafe impl Sync for abi::Scheme {}
+// SAFETY: as above.
+unsafe impl Sync for abi::Policy {}
 
-/// Opens a library and asks it for its scheme. The library stays open until the process ends, since anything may point
-/// into it.
+/// What a library describes.
+#[derive(Clone, Copy)]
+pub struct Descriptions {
+    pub scheme: Option<&'static abi::Scheme>,
+    pub balancer: Option<&'static abi::Policy>,
+    pub discipline: Option<&'static abi::Policy>,
+}
+
+/// Opens a library and asks it for its descriptions, one at least. The library stays open until the process ends,
+/// since anything may point into it.
 ///
 /// # Errors
 /// A sentence about what is wrong with it.
-pub fn open(path: &Path) -> Result<&'static abi::Scheme, String> {
+pub fn open(path: &Path) -> Result<Descriptions, String> {
     #[cfg(not(unix))]
     use libloading::Library;
     #[cfg(unix)]
@@ -37,18 +45,45 @@ pub fn open(path: &Path) -> Result<&'static abi::Scheme, String> {
     })?;
     // Also one that is refused stays open: some languages' runtimes do not survive being unloaded.
     let library: &'static Library = Box::leak(Box::new(library));
-    // SAFETY: a function of this name has this type, as the header declares it.
-    let entry = unsafe { library.get::<Entry>(b"fanin_scheme\0") }.map_err(|_| {
-        "it exports no function fanin_scheme: include fanin_scheme.h and write `const struct fanin_scheme \
-         *fanin_scheme(void) { return &my_scheme; }`"
-            .to_string()
-    })?;
-    let scheme = entry();
-    if scheme.is_null() || !scheme.is_aligned() {
-        return Err("its fanin_scheme() returned no struct fanin_scheme: return the address of a static one".into());
+    let entry = |name: &str| {
+        // SAFETY: a function of one of these names has this type, as the header declares it, but for the struct that it
+        // returns a pointer to, which every pointer can be.
+        let found = unsafe { library.get::<extern "C" fn() -> *const c_void>(name.as_bytes()) };
+        found.ok().map(|entry| entry())
+    };
+    let (scheme, balancer, discipline) = (entry("fanin_scheme"), entry("fanin_balancer"), entry("fanin_discipline"));
+    if scheme.is_none() && balancer.is_none() && discipline.is_none() {
+        return Err("it exports no function fanin_scheme, fanin_balancer or fanin_discipline: include fanin_scheme.h \
+                    and write `const struct fanin_scheme *fanin_scheme(void) { return &my_scheme; }`, or one of the \
+                    others likewise"
+            .to_string());
+    }
+    Ok(Descriptions {
+        scheme: described(scheme, "fanin_scheme", "fanin_scheme")?,
+        balancer: described(balancer, "fanin_balancer", "fanin_policy")?,
+        discipline: described(discipline, "fanin_discipline", "fanin_policy")?,
+    })
+}
+
+/// The structs of C that describe something: they begin with their version and their size, and then every bit pattern
+/// is a value of their fields.
+trait Description: Sync + 'static {}
+impl Description for abi::Scheme {}
+impl Description for abi::Policy {}
+
+/// The description that a library's function has returned, if it has that function.
+fn described<T: Description>(
+    returned: Option<*const c_void>,
+    function: &str,
+    name: &str,
+) -> Result<Option<&'static T>, String> {
+    let Some(at) = returned else { return Ok(None) };
+    let at = at.cast::<T>();
+    if at.is_null() || !at.is_aligned() {
+        return Err(format!("its {function}() returned no struct {name}: return the address of a static one"));
     }
     // SAFETY: not null, aligned, and every version of the struct begins with these two numbers.
-    let [version, size] = unsafe { *scheme.cast::<[u32; 2]>() };
+    let [version, size] = unsafe { *at.cast::<[u32; 2]>() };
     if version != abi::VERSION {
         return Err(format!(
             "it was built for version {version} of fanin_scheme.h, and this Fanin reads version {}: build it with the \
@@ -56,32 +91,31 @@ pub fn open(path: &Path) -> Result<&'static abi::Scheme, String> {
             abi::VERSION
         ));
     }
-    let ours = size_of::<abi::Scheme>();
+    let ours = size_of::<T>();
     if size as usize != ours {
         return Err(format!(
-            "its struct fanin_scheme says that it has {size} bytes instead of {ours}: set struct_size to \
-             sizeof(struct fanin_scheme)"
+            "its struct {name} says that it has {size} bytes instead of {ours}: set struct_size to \
+             sizeof(struct {name})"
         ));
     }
     // SAFETY: its version and size are right, it is static by the contract in the header, and every bit pattern is a
     // value of its fields, where functions are null or of the type that the header gives them.
-    Ok(unsafe { &*scheme })
+    Ok(Some(unsafe { &*at }))
 }
 
-/// The scheme's table of parameters.
+/// A table of so many parameters.
 ///
 /// # Errors
 /// If there is none where there should be.
-pub fn parameters(scheme: &'static abi::Scheme) -> Result<&'static [abi::Parameter], String> {
-    let count = scheme.parameter_count;
+pub fn parameters(table: *const abi::Parameter, count: u32) -> Result<&'static [abi::Parameter], String> {
     if count == 0 {
         return Ok(&[]);
     }
-    if count > 256 || scheme.parameters.is_null() || !scheme.parameters.is_aligned() {
+    if count > 256 || table.is_null() || !table.is_aligned() {
         return Err(format!("it says that it has {count} parameters: point `parameters` at a table of at most 256"));
     }
     // SAFETY: not null, aligned, and by the contract in the header a static table of so many rows.
-    Ok(unsafe { std::slice::from_raw_parts(scheme.parameters, count as usize) })
+    Ok(unsafe { std::slice::from_raw_parts(table, count as usize) })
 }
 
 /// A text of the library; `None` if the pointer is null, or the text is no UTF-8, or without end.

@@ -1,7 +1,8 @@
-//! Schemes in shared libraries: in C, or in any language that exports functions of C.
+//! Schemes, load balancing and queue disciplines in shared libraries: in C, or in any language that exports functions
+//! of C.
 //!
-//! [`load`] opens a library that implements `include/fanin_scheme.h` and makes its scheme known to this process, as
-//! [`fanin_experiment::loaded`] knows all schemes that are loaded at run time. Its hooks are called with the arguments
+//! [`load`] opens a library that implements `include/fanin_scheme.h` and makes what it has known to this process, as
+//! [`fanin_experiment::loaded`] knows all that is loaded at run time. Its hooks are called with the arguments
 //! that the hooks of built-in schemes get, in structs of C. Values that would make the simulator hang or crash become a
 //! [`Failure`](fanin_cc::schemes::own::Failure), which ends the run.
 
@@ -10,6 +11,7 @@ mod calls;
 mod convert;
 mod foreign;
 mod library;
+mod policy;
 mod program;
 mod receiver;
 mod sender;
@@ -18,7 +20,7 @@ mod switch;
 #[cfg(test)]
 mod tests;
 
-pub use library::{LoadError, load};
+pub use library::{Ids, LoadError, load};
 
 /// The text of `fanin_scheme.h`, which schemes are compiled with.
 pub const HEADER: &str = include_str!("../include/fanin_scheme.h");

@@ -1,13 +1,16 @@
-//! A library that was loaded: checks what it says about its scheme, and makes the scheme with parameters.
+//! A library that was loaded: checks what it says about its scheme and its policies, and makes them with parameters.
 
-use crate::calls::Inner;
+use crate::calls::{Inner, Roles};
+use crate::foreign::Descriptions;
+use crate::policy::MadePolicy;
 use crate::program::Made;
 use crate::{abi, foreign};
 use fanin_cc::schemes::own::{About, Program};
-use fanin_cc::{CreditQueue, HeaderOverhead, Sharing, Transport};
-use fanin_experiment::loaded::{self, Loaded};
+use fanin_cc::{BalancerProgram, CreditQueue, DisciplineProgram, HeaderOverhead, Sharing, Transport};
+use fanin_experiment::loaded::{self, Kind, Loaded};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::ffi::c_char;
 use std::fmt;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
@@ -35,17 +38,185 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// Loads a shared library and makes its scheme known to this process, in place of one of the same id that was loaded
-/// before. Returns the id. A library that has changed since it was loaded is loaded again.
+/// The ids of what a library has: one at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ids {
+    /// Of its scheme.
+    pub scheme: Option<&'static str>,
+    /// Of its load balancing.
+    pub balancer: Option<&'static str>,
+    /// Of its queue discipline.
+    pub discipline: Option<&'static str>,
+}
+
+/// Loads a shared library and makes what it has known to this process, in place of what was loaded before with the same
+/// id. A library that has changed since it was loaded is loaded again.
 ///
 /// # Errors
-/// Where the file is no such library, or describes an impossible scheme.
-pub fn load(path: &Path) -> Result<&'static str, LoadError> {
+/// Where the file is no such library, or describes what is impossible.
+pub fn load(path: &Path) -> Result<Ids, LoadError> {
     let error = |problem: String| LoadError { path: path.to_path_buf(), problem };
-    let library = Library::open(path).map_err(error)?;
-    let id = library.about.id;
-    loaded::load(Arc::new(library)).map_err(error)?;
-    Ok(id)
+    let place = path.display().to_string();
+    let found = open(path).map_err(error)?;
+    // All are checked before the first one is known.
+    let scheme = found.scheme.map(|scheme| of_scheme(scheme, &place)).transpose().map_err(error)?;
+    let balancer = found.balancer.map(|policy| of_balancer(policy, &place)).transpose().map_err(error)?;
+    let discipline = found.discipline.map(|policy| of_discipline(policy, &place)).transpose().map_err(error)?;
+    let scheme = scheme.map(known).transpose().map_err(error)?;
+    let balancer = balancer.map(known).transpose().map_err(error)?;
+    let discipline = discipline.map(known).transpose().map_err(error)?;
+    Ok(Ids { scheme, balancer, discipline })
+}
+
+/// Makes one known to the process, and returns its id.
+fn known<P: Kind + ?Sized>(loaded: Loaded<P>) -> Result<&'static str, String> {
+    let id = loaded.id;
+    loaded::load(loaded).map(|()| id)
+}
+
+/// Opens a library.
+fn open(path: &Path) -> Result<Descriptions, String> {
+    // An absolute path, because the system looks for others in its own folders.
+    let full = path.canonicalize().map_err(|e| format!("it cannot be read: {e}"))?;
+    if full.is_dir() {
+        return Err("it is a folder: name the shared library in it".into());
+    }
+    opened(&full)
+}
+
+/// The scheme that a description describes.
+fn of_scheme(scheme: &'static abi::Scheme, place: &str) -> Result<Loaded<dyn Program>, String> {
+    let described = Described::new(
+        (scheme.id, scheme.manual),
+        (scheme.parameters, scheme.parameter_count),
+        scheme.check,
+        ("scheme", place),
+    )?;
+    loaded::check_id::<dyn Program>(described.id)?;
+    let about = about(described.id, scheme)?;
+    let roles = move || Roles {
+        sender: &scheme.sender,
+        receiver: &scheme.receiver,
+        switch: &scheme.switch_program,
+        shared_size: scheme.shared_size,
+        about: about.clone(),
+    };
+    Ok(described.loaded(roles, |inner| Arc::new(Made(inner)) as Arc<dyn Program>))
+}
+
+/// The load balancing that a description describes.
+fn of_balancer(policy: &'static abi::Policy, place: &str) -> Result<Loaded<dyn BalancerProgram>, String> {
+    if policy.choose.is_none() || policy.on_enqueue.is_some() || policy.on_dequeue.is_some() {
+        return Err("its fanin_balancer() has other hooks than `open` and `choose`, or no `choose`".into());
+    }
+    let described = Described::of_policy(policy, "balancer", place)?;
+    loaded::check_id::<dyn BalancerProgram>(described.id)?;
+    Ok(described.loaded(move || policy, |inner| Arc::new(MadePolicy(inner)) as Arc<dyn BalancerProgram>))
+}
+
+/// The queue discipline that a description describes.
+fn of_discipline(policy: &'static abi::Policy, place: &str) -> Result<Loaded<dyn DisciplineProgram>, String> {
+    if policy.choose.is_some() || (policy.on_enqueue.is_none() && policy.on_dequeue.is_none()) {
+        return Err("its fanin_discipline() has `choose`, or neither `on_enqueue` nor `on_dequeue`".into());
+    }
+    let described = Described::of_policy(policy, "discipline", place)?;
+    loaded::check_id::<dyn DisciplineProgram>(described.id)?;
+    Ok(described.loaded(move || policy, |inner| Arc::new(MadePolicy(inner)) as Arc<dyn DisciplineProgram>))
+}
+
+/// What a library says of a scheme or of a policy.
+struct Described {
+    id: &'static str,
+    place: String,
+    manual: String,
+    parameters: Vec<Parameter>,
+    check: Option<abi::Check>,
+}
+
+impl Described {
+    fn new(
+        (id, manual): (*const c_char, *const c_char),
+        (parameters, count): (*const abi::Parameter, u32),
+        check: Option<abi::Check>,
+        (kind, place): (&str, &str),
+    ) -> Result<Self, String> {
+        let id = foreign::text(id).ok_or_else(|| format!("its id is no text: write one like \"my-{kind}\""))?;
+        let parameters =
+            foreign::parameters(parameters, count)?.iter().map(parameter).collect::<Result<Vec<_>, _>>()?;
+        for (at, parameter) in parameters.iter().enumerate() {
+            if parameters[..at].iter().any(|before| before.name == parameter.name) {
+                return Err(format!("it has two parameters {}: give each a name of its own", parameter.name));
+            }
+        }
+        let manual = match foreign::text(manual) {
+            None if !manual.is_null() => return Err("its manual is no text: write it in UTF-8".into()),
+            manual => manual.unwrap_or_default(),
+        };
+        Ok(Self { id: id.leak(), place: place.to_string(), manual, parameters, check })
+    }
+
+    fn of_policy(policy: &abi::Policy, kind: &str, place: &str) -> Result<Self, String> {
+        if policy.size > MOST_STATE {
+            return Err(too_large("size", policy.size));
+        }
+        let table = (policy.parameters, policy.parameter_count);
+        Self::new((policy.id, policy.manual), table, policy.check, (kind, place))
+    }
+
+    /// As it is known to the process, with these hooks, and with this function from them to a program.
+    fn loaded<H, P: ?Sized>(
+        self,
+        hooks: impl Fn() -> H + Send + Sync + 'static,
+        make: impl Fn(Arc<Inner<H>>) -> Arc<P> + Send + Sync + 'static,
+    ) -> Loaded<P> {
+        let defaults = self.parameters.iter().map(|row| (row.name.clone(), row.initial.clone())).collect();
+        let (id, manual) = (self.id, self.text());
+        let make = move |parameters: &Map<String, Value>| {
+            let inner = Inner {
+                of: hooks(),
+                id,
+                place: self.place.clone(),
+                values: self.values(parameters)?,
+                parameters: Value::Object(parameters.clone()).to_string(),
+                failure: Mutex::default(),
+            };
+            Ok(make(Arc::new(inner)))
+        };
+        Loaded { id, manual, defaults, make: Box::new(make) }
+    }
+
+    /// Its manual with its parameters.
+    fn text(&self) -> String {
+        let text = self.manual.trim();
+        let mut manual = if text.starts_with("# ") { String::new() } else { format!("# {}\n\n", self.id) };
+        manual.push_str(text);
+        manual.push_str("\n\n## Parameters\n");
+        if self.parameters.is_empty() {
+            manual.push_str("None.\n");
+        } else {
+            manual.push_str("| name | meaning | kind | default | limits |\n|---|---|---|---|---|\n");
+            manual.extend(self.parameters.iter().map(Parameter::row));
+        }
+        manual
+    }
+
+    /// Parameters as hooks read them.
+    fn values(&self, parameters: &Map<String, Value>) -> Result<Vec<abi::Value>, String> {
+        let missing = Value::Null;
+        let of = |parameter: &Parameter| parameter.value(parameters.get(&parameter.name).unwrap_or(&missing));
+        let values = self.parameters.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        if let Some(check) = self.check {
+            let problem = check(values.as_ptr());
+            if !problem.is_null() {
+                return Err(foreign::text(problem).unwrap_or_else(|| "its `check` refuses these parameters".into()));
+            }
+        }
+        Ok(values)
+    }
+}
+
+fn too_large(name: &str, size: u64) -> String {
+    format!("{name} is {size}: at most {MOST_STATE} bytes, like sizeof(struct my_state)")
 }
 
 /// A parameter of a scheme.
@@ -58,65 +229,32 @@ struct Parameter {
     largest: f64,
 }
 
-/// A library, as its scheme.
-struct Library {
-    scheme: &'static abi::Scheme,
-    place: String,
-    about: About,
-    manual: String,
-    parameters: Vec<Parameter>,
-}
-
-impl Library {
-    fn open(path: &Path) -> Result<Self, String> {
-        // An absolute path, because the system looks for others in its own folders.
-        let full = path.canonicalize().map_err(|e| format!("it cannot be read: {e}"))?;
-        if full.is_dir() {
-            return Err("it is a folder: name the shared library in it".into());
-        }
-        let scheme = opened(&full)?;
-        let id = foreign::text(scheme.id).ok_or("its id is no text: write one like \"my-scheme\"")?;
-        let about = about(id.leak(), scheme)?;
-        let parameters = foreign::parameters(scheme)?.iter().map(parameter).collect::<Result<Vec<_>, _>>()?;
-        for (at, parameter) in parameters.iter().enumerate() {
-            if parameters[..at].iter().any(|before| before.name == parameter.name) {
-                return Err(format!("it has two parameters {}: give each a name of its own", parameter.name));
-            }
-        }
-        let manual = match foreign::text(scheme.manual) {
-            None if !scheme.manual.is_null() => return Err("its manual is no text: write it in UTF-8".into()),
-            manual => manual.unwrap_or_default(),
-        };
-        Ok(Self { scheme, place: path.display().to_string(), about, manual, parameters })
-    }
-}
-
 /// The libraries that this process has opened, with a hash of the content that they had then.
-static OPENED: Mutex<BTreeMap<PathBuf, (u64, &'static abi::Scheme)>> = Mutex::new(BTreeMap::new());
+static OPENED: Mutex<BTreeMap<PathBuf, (u64, Descriptions)>> = Mutex::new(BTreeMap::new());
 
-/// The scheme of a library, which is opened unless it is open with the same content. The system would give the old
+/// What a library describes, which is opened unless it is open with the same content. The system would give the old
 /// library for the path of one that has changed since, and so the new one is opened as a copy.
-fn opened(path: &Path) -> Result<&'static abi::Scheme, String> {
+fn opened(path: &Path) -> Result<Descriptions, String> {
     let content = std::fs::read(path).map_err(|e| format!("it cannot be read: {e}"))?;
     let mut hasher = DefaultHasher::new();
     hasher.write(&content);
     let hash = hasher.finish();
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-    let scheme = match opened.get(path) {
-        Some((before, scheme)) if *before == hash => return Ok(scheme),
+    let found = match opened.get(path) {
+        Some((before, found)) if *before == hash => return Ok(*found),
         Some(_) => {
             let name = format!("fanin-{}-{}-{hash:016x}.so", std::process::id(), opened.len());
             let copy = std::env::temp_dir().join(name);
             let made = File::create_new(&copy).and_then(|mut file| file.write_all(&content));
-            let scheme = made.map_err(|e| format!("{} cannot be written: {e}", copy.display()));
-            let scheme = scheme.and_then(|()| foreign::open(&copy));
+            let written = made.map_err(|e| format!("{} cannot be written: {e}", copy.display()));
+            let found = written.and_then(|()| foreign::open(&copy));
             let _ = std::fs::remove_file(&copy);
-            scheme?
+            found?
         }
         None => foreign::open(path)?,
     };
-    opened.insert(path.to_path_buf(), (hash, scheme));
-    Ok(scheme)
+    opened.insert(path.to_path_buf(), (hash, found));
+    Ok(found)
 }
 
 /// What a library says of its scheme.
@@ -133,7 +271,7 @@ fn about(id: &'static str, scheme: &abi::Scheme) -> Result<About, String> {
     ];
     for (name, size) in sizes {
         if size > MOST_STATE {
-            return Err(format!("{name} is {size}: at most {MOST_STATE} bytes, like sizeof(struct my_state)"));
+            return Err(too_large(name, size));
         }
     }
     let transport = match scheme.transport {
@@ -260,43 +398,5 @@ impl Parameter {
             _ => ("number", format!("{} to {}", self.smallest, self.largest)),
         };
         format!("| `{}` | {} | {kind} | {} | {limits} |\n", self.name, self.doc, self.initial)
-    }
-}
-
-impl Loaded for Library {
-    fn id(&self) -> &'static str {
-        self.about.id
-    }
-
-    fn manual(&self) -> String {
-        let text = self.manual.trim();
-        let mut manual = if text.starts_with("# ") { String::new() } else { format!("# {}\n\n", self.about.id) };
-        manual.push_str(text);
-        manual.push_str("\n\n## Parameters\n");
-        if self.parameters.is_empty() {
-            manual.push_str("None.\n");
-        } else {
-            manual.push_str("| name | meaning | kind | default | limits |\n|---|---|---|---|---|\n");
-            manual.extend(self.parameters.iter().map(Parameter::row));
-        }
-        manual
-    }
-
-    fn defaults(&self) -> Map<String, Value> {
-        self.parameters.iter().map(|parameter| (parameter.name.clone(), parameter.initial.clone())).collect()
-    }
-
-    fn make(&self, parameters: &Map<String, Value>) -> Result<Arc<dyn Program>, String> {
-        let missing = Value::Null;
-        let of = |parameter: &Parameter| parameter.value(parameters.get(&parameter.name).unwrap_or(&missing));
-        let values = self.parameters.iter().map(of).collect::<Result<Vec<_>, _>>()?;
-        if let Some(check) = self.scheme.check {
-            let problem = check(values.as_ptr());
-            if !problem.is_null() {
-                return Err(foreign::text(problem).unwrap_or_else(|| "its `check` refuses these parameters".into()));
-            }
-        }
-        let text = Value::Object(parameters.clone()).to_string();
-        Ok(Arc::new(Made(Arc::new(Inner::new(self.scheme, self.about.clone(), self.place.clone(), values, text)))))
     }
 }

@@ -6,21 +6,15 @@ use crate::sender::CSender;
 use crate::switch::CSwitch;
 use fanin_cc::schemes::own::{About, Failure, OwnReceiver, OwnSender, OwnSwitch, Params, Program, Shared};
 use fanin_cc::{Cx, NicInfo, PathInfo, SwitchInfo};
-use std::fmt;
 use std::sync::Arc;
 
 /// The scheme.
+#[derive(Debug)]
 pub struct Made(pub Arc<Inner>);
-
-impl fmt::Debug for Made {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} with {}", self.0.about.id, self.0.place, self.0.parameters)
-    }
-}
 
 impl Program for Made {
     fn about(&self) -> &About {
-        &self.0.about
+        &self.0.of.about
     }
     fn parameters(&self) -> String {
         self.0.parameters.clone()

@@ -52,7 +52,7 @@ impl Hasher for Number {
 impl CReceiver {
     /// A host comes up.
     pub fn open(scheme: Arc<Inner>, nic: &NicInfo) -> Self {
-        let (hooks, state) = (scheme.receiver, State::new(scheme.receiver.host_size));
+        let (hooks, state) = (scheme.of.receiver, State::new(scheme.of.receiver.host_size));
         let (flows, now) = (HashMap::default(), Time::ZERO);
         let mut receiver = Self { wake_at: abi::NEVER, hooks, state, flows, now, polls: 0, failed: false, scheme };
         if let Some(open) = hooks.open {

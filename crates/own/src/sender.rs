@@ -36,7 +36,7 @@ impl CSender {
             not_before: 0,
             retime: 0,
         };
-        let (hooks, state) = (scheme.sender, State::new(scheme.sender.size));
+        let (hooks, state) = (scheme.of.sender, State::new(scheme.of.sender.size));
         let mut sender = Self { control, hooks, state, now: cx.now, requests: 0, failed: false, scheme };
         if let Some(open) = hooks.open {
             let path = path.into();
@@ -58,8 +58,8 @@ impl CSender {
         }
         let before = self.control.wake_at;
         let mut c = self.scheme.cx(cx.now, cx.actions, abi::NEVER);
-        if self.scheme.shared_size > 0 {
-            c.shared = shared(cx.shared, self.scheme.shared_size);
+        if self.scheme.of.shared_size > 0 {
+            c.shared = shared(cx.shared, self.scheme.of.shared_size);
         }
         let result = hook(self.state.at(), &mut self.control, &mut c);
         self.now = cx.now;

@@ -25,17 +25,11 @@ pub struct CSwitch {
 impl CSwitch {
     /// A switch comes up.
     pub fn open(scheme: Arc<Inner>, switch: &SwitchInfo<'_>) -> Self {
-        let (hooks, state, now) = (scheme.switch, State::new(scheme.switch.size), Time::ZERO);
+        let (hooks, state, now) = (scheme.of.switch, State::new(scheme.of.switch.size), Time::ZERO);
         let mut program = Self { wake_at: abi::NEVER, hooks, state, now, failed: false, scheme };
         if let Some(open) = hooks.open {
             let ports: Vec<abi::Port> = switch.ports.iter().map(Into::into).collect();
-            let info = abi::SwitchInfo {
-                ports: ports.as_ptr(),
-                network_rtt: switch.network_rtt.as_ps(),
-                seed: switch.seed,
-                port_count: ports.len() as u32,
-                node: switch.node.0,
-            };
+            let info = abi::SwitchInfo::new(switch, &ports);
             program.run("switch_program.open", now, &mut Actions::default(), |me, cx| open(me, &info, cx));
         }
         program
@@ -75,6 +69,21 @@ impl CSwitch {
     }
 }
 
+/// The verdict that an `on_enqueue` has answered, where the packet is now `c`.
+///
+/// # Errors
+/// If it is none.
+pub fn decided(answer: u32, c: &abi::Packet, packet: &Header) -> Result<Verdict, String> {
+    match answer {
+        abi::ADMIT if c.marks(packet) => Ok(Verdict::Mark),
+        abi::ADMIT => Ok(Verdict::Admit),
+        abi::MARK if packet.has(flags::ECT) => Ok(Verdict::Mark),
+        abi::MARK => Ok(Verdict::Admit),
+        abi::DROP => Ok(Verdict::Drop),
+        other => Err(format!("answered {other}: return FANIN_ADMIT, FANIN_MARK or FANIN_DROP")),
+    }
+}
+
 impl SwitchProgram for CSwitch {
     type Params = Params;
 
@@ -106,18 +115,10 @@ impl SwitchProgram for CSwitch {
         if packet.own {
             c.write_to(packet.packet);
         }
-        match verdict {
-            abi::ADMIT if c.marks(packet.packet) => Verdict::Mark,
-            abi::ADMIT => Verdict::Admit,
-            abi::MARK if packet.packet.has(flags::ECT) => Verdict::Mark,
-            abi::MARK => Verdict::Admit,
-            abi::DROP => Verdict::Drop,
-            other => {
-                let problem = format!("answered {other}: return FANIN_ADMIT, FANIN_MARK or FANIN_DROP");
-                self.fail("switch_program.on_enqueue", &problem);
-                Verdict::Admit
-            }
-        }
+        decided(verdict, &c, packet.packet).unwrap_or_else(|problem| {
+            self.fail("switch_program.on_enqueue", &problem);
+            Verdict::Admit
+        })
     }
     fn on_dequeue(&mut self, packet: &mut Queued<'_>, cx: &mut C<'_>) {
         let Some(hook) = self.hooks.on_dequeue else { return };

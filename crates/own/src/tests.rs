@@ -61,6 +61,10 @@ fn the_structs_are_those_of_the_header() {
         }
         Queue = "fanin_queue" { view port own }
         Switch = "fanin_switch" { size open route on_enqueue on_dequeue on_drop on_link_down on_timer watch }
+        Choice = "fanin_choice" { rate queued port paused }
+        Policy = "struct fanin_policy" {
+            version struct_size id manual parameters check parameter_count size open choose on_enqueue on_dequeue
+        }
         Parameter = "fanin_parameter" { name doc initial smallest largest kind }
         Scheme = "struct fanin_scheme" {
             version struct_size id manual parameters check parameter_count transport no_ecn needs_marks telemetry

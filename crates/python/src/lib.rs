@@ -6,8 +6,11 @@ mod endpoint;
 mod own;
 
 use arrow::{ArrowTable, FlowTable};
+use fanin_cc::own::Program;
+use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram};
 use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
+use fanin_experiment::loaded::{self, Kind};
 use fanin_experiment::{
     CheckedSpec, Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, short_window,
 };
@@ -163,11 +166,18 @@ fn explain(py: Python<'_>, spec: Given) -> PyResult<String> {
     py.detach(|| serde_json::to_string(&fanin_experiment::explain(&spec.check()?)).map_err(failed))
 }
 
+/// Whether a program of the run is in Python.
+fn interpreted(built: &Built) -> bool {
+    let mut schemes = built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded());
+    let balances = matches!(&built.network.balancing, Balancing::Own(program) if program.interpreted());
+    let queues = built.network.discipline.as_ref().is_some_and(|program| program.interpreted());
+    balances || queues || schemes.any(|program| program.interpreted())
+}
+
 /// Runs a spec without the GIL.
 #[pyfunction]
 #[pyo3(signature = (
-    spec, flows, progress, max_memory_bytes=None, max_wall_s=None,
-    threads=1, balancing=None, discipline=None
+    spec, flows, progress, max_memory_bytes=None, max_wall_s=None, threads=1
 ))]
 #[allow(clippy::too_many_arguments)]
 fn run(
@@ -178,15 +188,11 @@ fn run(
     max_memory_bytes: Option<u64>,
     max_wall_s: Option<f64>,
     threads: usize,
-    balancing: Option<Py<PyAny>>,
-    discipline: Option<Py<PyAny>>,
 ) -> PyResult<RunResult> {
-    let programs = own::programs(balancing, discipline);
-    let mut interpreted = programs.balancer.is_some() || programs.discipline.is_some();
     let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let (checked, built, listed, expected) = py.detach(|| {
-        let checked = spec.read()?.with_programs(programs).check().map_err(refused)?;
+        let checked = spec.check()?;
         let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
         let (listed, ignored) = given.unwrap_or_default();
         let expected = limits.check(&checked, &listed).map_err(too_much)?.map(of_cost);
@@ -194,7 +200,7 @@ fn run(
         built.warnings.extend(ignored.into_iter().chain(short_window(&checked)));
         Ok::<_, PyErr>((checked, built, listed, expected))
     })?;
-    interpreted |= built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded()).any(|own| own.interpreted());
+    let interpreted = interpreted(&built);
     let go = || fanin_experiment::run(built, &mut |state| look(progress.as_ref(), expected, state));
     // One thread that calls Python all the time keeps the GIL; Python's own switching lets other threads in.
     let mut outcome = if interpreted && threads == 1 { go() } else { py.detach(go) };
@@ -616,16 +622,31 @@ fn schemes(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     for row in fanin_cc::rows() {
         row.presets.iter().try_for_each(|preset| add(preset, row.file, row.presets, row.manual()))?;
     }
-    for scheme in fanin_experiment::loaded::all() {
-        add(scheme.id(), scheme.id(), &[scheme.id()], scheme.manual())?;
+    for scheme in loaded::all::<dyn Program>() {
+        add(scheme.id, scheme.id, &[scheme.id], scheme.manual.clone())?;
     }
     Ok(list)
 }
 
-/// Loads a scheme from a shared library, and returns its id.
+/// The loaded policies of load balancing, or queue disciplines: their ids and manuals.
 #[pyfunction]
-fn load_library(path: PathBuf) -> PyResult<&'static str> {
-    fanin_own::load(&path).map_err(|error| SpecError::new_err(error.to_string()))
+fn policies(kind: &str) -> PyResult<Vec<(&'static str, String)>> {
+    fn of<P: Kind + ?Sized>() -> Vec<(&'static str, String)> {
+        loaded::all::<P>().iter().map(|loaded| (loaded.id, loaded.manual.clone())).collect()
+    }
+    match kind {
+        "balancing" => Ok(of::<dyn BalancerProgram>()),
+        "discipline" => Ok(of::<dyn DisciplineProgram>()),
+        other => Err(PyValueError::new_err(format!("kind is \"balancing\" or \"discipline\", not \"{other}\""))),
+    }
+}
+
+/// Loads what a shared library has, and returns the ids by kind.
+#[pyfunction]
+fn load_library(path: PathBuf) -> PyResult<BTreeMap<&'static str, &'static str>> {
+    let ids = fanin_own::load(&path).map_err(|error| SpecError::new_err(error.to_string()))?;
+    let all = [("scheme", ids.scheme), ("balancing", ids.balancer), ("discipline", ids.discipline)];
+    Ok(all.into_iter().filter_map(|(kind, id)| Some((kind, id?))).collect())
 }
 
 /// The text of `fanin_scheme.h`.
@@ -634,10 +655,10 @@ fn scheme_header() -> &'static str {
     fanin_own::HEADER
 }
 
-/// Forgets all schemes that were loaded.
+/// Forgets all schemes and policies that were loaded.
 #[pyfunction]
 fn forget_schemes() {
-    fanin_experiment::loaded::forget();
+    loaded::forget();
 }
 
 /// The JSON schema of a spec.
@@ -660,9 +681,9 @@ mod _core {
     #[pymodule_export]
     use super::{
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_incast,
-        hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, htsim_spec, ideals, load_library, resolve, run,
-        run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema, scheme_header, schemes, warnings, wire_carry,
-        wire_host, wire_member, wire_veth_refused,
+        hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, htsim_spec, ideals, load_library, policies, resolve,
+        run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema, scheme_header, schemes, warnings,
+        wire_carry, wire_host, wire_member, wire_veth_refused,
     };
     use super::{LimitError, SpecError, own};
     use pyo3::prelude::*;

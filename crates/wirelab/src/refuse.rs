@@ -1,5 +1,6 @@
 //! What cannot run on a wire, said before anything starts.
 
+use fanin_cc::Balancing;
 use fanin_experiment::CheckedSpec;
 use fanin_experiment::built::{Measure, Sampled};
 use fanin_fabric::BufferPolicy;
@@ -26,6 +27,12 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
     }
     for traffic in spec.traffics().iter().filter(|traffic| traffic.scheme.loaded().is_some()) {
         refuse(true, &format!("the scheme \"{}\" was loaded into this process alone", traffic.scheme.id()));
+    }
+    for (own, key, choice) in [
+        (matches!(network.balancing, Balancing::Own(_)), "balancing", &spec.document().network.balancing.0),
+        (network.discipline.is_some(), "discipline", &spec.document().network.discipline.0),
+    ] {
+        refuse(own, &format!("network.{key} = \"{}\" was loaded into this process alone", choice.id()));
     }
     let hosts = graph.hosts;
     refuse(

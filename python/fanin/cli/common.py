@@ -6,7 +6,8 @@ import difflib
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,8 +85,21 @@ Load = Annotated[
     typer.Option(
         "--load",
         metavar="FILE.py:CLASS",
-        help="Load a scheme of your own, which the spec or --schemes then names by its id; repeatable.",
+        help="Load a scheme, load balancing or a queue discipline of your own, which the spec or an option then names "
+        "by its id; repeatable.",
     ),
+]
+Balancing = Annotated[
+    str | None,
+    typer.Option(
+        "--balancing",
+        metavar="POLICY",
+        help="Instead of the spec's network.balancing: an id, or one of your own as FILE.py:CLASS or ./libmine.so.",
+    ),
+]
+Discipline = Annotated[
+    str | None,
+    typer.Option("--discipline", metavar="POLICY", help="Instead of the spec's network.discipline, likewise."),
 ]
 AllowDrops = Annotated[
     bool, typer.Option("--allow-drops", help="A drop in a lossless class is no error: measure.allow_drops = true.")
@@ -189,18 +203,39 @@ LOSS_POLICIES = ("pfc", "gbn", "gb0", "sr", "irn")
 """What may stand behind a scheme and `+`: see docs/loss.md."""
 
 
-def load_own(reference: str, option: str) -> str:
-    """Loads a scheme of one's own, and returns its id."""
+@contextmanager
+def _loading(option: str) -> Iterator[None]:
+    """Says of which option a file is that cannot be read."""
     try:
-        return own_schemes.load_scheme(reference)
+        yield
     except OSError as error:
         raise _core.SpecError(f"{option}: {error.filename}: {error.strerror}") from None
 
 
+def load_own(reference: str, option: str) -> str:
+    """Loads a scheme of one's own, and returns its id."""
+    with _loading(option):
+        return str(own_schemes.resolved(reference))
+
+
+def loaded_ids(reference: str, option: str) -> dict[own_schemes.Kind, str]:
+    """Loads what is one's own, and returns its ids by kind."""
+    with _loading(option):
+        return own_schemes.loaded_ids(reference)
+
+
 def load_all(references: list[str] | None) -> None:
-    """Loads the schemes of `--load`."""
+    """Loads the schemes and policies of `--load`."""
     for reference in references or ():
-        load_own(reference, f"--load {reference}")
+        loaded_ids(reference, f"--load {reference}")
+
+
+def policy_changes(balancing: str | None, discipline: str | None) -> list[str]:
+    """The changes of the spec that `--balancing` and `--discipline` stand for; those of one's own are loaded."""
+    with _loading(f"--balancing {balancing}"):
+        changes = own_schemes.policy_changes(balancing, None)
+    with _loading(f"--discipline {discipline}"):
+        return changes + own_schemes.policy_changes(None, discipline)
 
 
 def known_scheme(name: str | None, option: str | None = None) -> str | None:

@@ -16,7 +16,9 @@ from fanin.cli.common import (
     INTERRUPTED,
     AllowDrops,
     AsJson,
+    Balancing,
     CommandError,
+    Discipline,
     Force,
     Ideal,
     Load,
@@ -36,6 +38,7 @@ from fanin.cli.common import (
     known_scheme,
     load_all,
     need,
+    policy_changes,
     schemes_of,
     seeds,
     show,
@@ -113,14 +116,8 @@ def run(
     ] = "simulator",
     clock: Clock = None,
     link: Link = None,
-    balancing: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.py:CLASS", help="Load balancing of your own: see docs/own-scheme.md."),
-    ] = None,
-    discipline: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.py:CLASS", help="A queue discipline of your own: see docs/own-scheme.md."),
-    ] = None,
+    balancing: Balancing = None,
+    discipline: Discipline = None,
     threads: Threads = None,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
@@ -138,6 +135,7 @@ def run(
       fanin run examples/incast.toml --scheme dart
       fanin run my.toml --set "measure.window=10 ms" --out runs/short
       fanin run my.toml --scheme my_scheme.py:MyScheme
+      fanin run my.toml --scheme dcqcn --balancing my_policy.py:MyPolicy
       fanin run examples/wire/incast.toml --on wire --clock lockstep
       fanin run --hpcc config.txt
       fanin run --htsim tree.topo matrix.cm --scheme dcqcn
@@ -156,15 +154,11 @@ def run(
     need(on in ("simulator", "wire"), f"--on {on}: it is simulator or wire")
     need(on == "simulator" or not (from_hpcc or from_htsim), "--on wire runs specs, no files of other simulators")
     _need_wire([on], clock, link)
-    own = balancing is not None or discipline is not None
-    need(
-        not own or not (from_hpcc or on == "wire"), "--balancing and --discipline: they go with specs in the simulator"
-    )
     need(seed is None or seed < 2**63, f"--seed {seed}: too large, it is {2**63 - 1} or less")
     if from_hpcc and scheme is None and known_ideal(ideal) == "hpcc":
         ideal = None  # it has no other one
-    changes = _changes(set_, allow_drops=allow_drops, ideal=ideal)
     load_all(load)
+    changes = _changes(set_, balancing, discipline, allow_drops=allow_drops, ideal=ideal)
     scheme = known_scheme(scheme)
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
@@ -172,8 +166,8 @@ def run(
         need(len(files) == 1, f"{files[-1]}: --hpcc runs one configuration")
         need(
             scheme is not None or not (changes or seed is not None),
-            "--hpcc runs a configuration as it is: --set, --seed, --ideal and --allow-drops need a --scheme to go with "
-            "them",
+            "--hpcc runs a configuration as it is: --set, --seed, --ideal, --allow-drops, --balancing and --discipline "
+            "need a --scheme to go with them",
         )
         need(
             scheme is None or not trace,
@@ -212,8 +206,6 @@ def run(
             on=on,
             clock=clock or "lockstep",
             link=link or "udp",
-            balancing=balancing,
-            discipline=discipline,
         )
         with stopping.held():
             folder = place.keep(result, parquet=parquet)
@@ -230,9 +222,12 @@ def run(
             )
 
 
-def _changes(set_: list[str] | None, *, allow_drops: bool, ideal: str | None) -> list[str]:
+def _changes(
+    set_: list[str] | None, balancing: str | None, discipline: str | None, *, allow_drops: bool, ideal: str | None
+) -> list[str]:
     """The changes of `--set`, and those that other options stand for."""
-    changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
+    changes = [*(set_ or ()), *policy_changes(balancing, discipline)]
+    changes += ["measure.allow_drops=true"] if allow_drops else []
     return changes if known_ideal(ideal) is None else [*changes, f"measure.slowdown={ideal}"]
 
 
@@ -272,6 +267,8 @@ def compare(
     ] = "simulator",
     clock: Clock = None,
     link: Link = None,
+    balancing: Balancing = None,
+    discipline: Discipline = None,
     threads: Threads = None,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
@@ -298,10 +295,10 @@ def compare(
     from fanin.hpcc import AS_IS, HpccJob, compare_hpcc
     from fanin.runs import PLACES, Job
 
-    changes = _changes(set_, allow_drops=allow_drops, ideal=ideal)
+    load_all(load)
+    changes = _changes(set_, balancing, discipline, allow_drops=allow_drops, ideal=ideal)
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
-    load_all(load)
     each_seed = seeds(seeds_) if seeds_ is not None else None
     if from_hpcc:
         need(on == "simulator", "--on: a configuration of the ns-3 HPCC simulator runs in the simulator")

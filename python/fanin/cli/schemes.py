@@ -19,6 +19,7 @@ from fanin.cli.common import (
     complete_scheme,
     emit,
     known_scheme,
+    loaded_ids,
     meant,
     need,
 )
@@ -77,8 +78,8 @@ def check_scheme(
         str,
         typer.Argument(
             metavar="SCHEME",
-            help="FILE.py:CLASS, which is a scheme, load balancing or a queue discipline; the path of a shared library "
-            "like ./libmine.so; or the id of a built-in scheme.",
+            help="FILE.py:CLASS or the path of a shared library like ./libmine.so, with a scheme, load balancing or a "
+            "queue discipline; or the id of a built-in scheme.",
             show_default=False,
             autocompletion=complete_scheme,
         ),
@@ -118,18 +119,16 @@ def check_scheme(
     """
     from fanin.scheme_check import check_scheme as check
 
-    try:
-        policy = own_schemes.policy(scheme)
-    except OSError as error:
-        raise _core.SpecError(f"{scheme}: {error.filename}: {error.strerror}") from None
-    known = policy or known_scheme(scheme, scheme)
-    assert known is not None
+    if own_schemes.is_reference(scheme):
+        loaded_ids(scheme, scheme)
+    else:
+        known_scheme(scheme, scheme)
     try:
         parameters = json.loads(_core.parameters_of(set_)) if set_ else None
     except ValueError as error:
         raise CommandError(str(error), WRONG_SPEC) from None
     with stopping.stoppable():
-        report = check(known, parameters=parameters, cases=cases, seed=seed)
+        report = check(scheme, parameters=parameters, cases=cases, seed=seed)
     if as_json:
         emit(report.as_dict())
     else:

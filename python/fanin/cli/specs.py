@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from fanin.cli.common import (
     is_terminal,
     known_scheme,
     load_all,
+    loaded_ids,
     meant,
     show,
     stdout,
@@ -136,6 +138,7 @@ def explain(
       fanin explain my.toml --scheme hpcc --json
       fanin explain dart
       fanin explain my_scheme.py:MyScheme
+      fanin explain my_policy.py:MyPolicy
     """
     load_all(load)
     if Path(what).suffix in (".toml", ".json"):
@@ -143,26 +146,25 @@ def explain(
         return
     if set_ or scheme is not None:
         raise CommandError(f"{what}: --set and --scheme go with a spec, a .toml or .json file", WRONG_SPEC)
-    wanted = known_scheme(what, what) if own_schemes.is_reference(what) else what
-    for row in _core.schemes():
-        if row["id"] == wanted:
-            _explain_scheme(row, as_json=as_json)
-            return
-    known = [row["id"] for row in _core.schemes()]
-    raise CommandError(
-        f"{what}: neither a spec, which is a .toml or .json file, nor a scheme{meant(what, known)}", WRONG_SPEC
-    )
-
-
-def _explain_scheme(row: _core.Scheme, *, as_json: bool) -> None:
+    own = loaded_ids(what, what) if own_schemes.is_reference(what) else None
+    found: list[Mapping[str, object]] = []
+    for kind, rows in own_schemes.all_known().items():
+        named = what if own is None else own.get(kind)
+        found += [row for row in rows if row["id"] == named]
+    if not found:
+        known = [row["id"] for row in _core.schemes()]
+        raise CommandError(
+            f"{what}: neither a spec, which is a .toml or .json file, nor a scheme{meant(what, known)}", WRONG_SPEC
+        )
+    manual = "\n".join(str(row["manual"]) for row in found)
     if as_json:
-        emit(row)
+        emit({**found[0], "manual": manual})
     elif is_terminal():
         from rich.markdown import Markdown
 
-        show(Markdown(row["manual"]))
+        show(Markdown(manual))
     else:
-        print(row["manual"])
+        print(manual)
 
 
 def _explain_spec(path: Path, changes: list[str], scheme: str | None, *, as_json: bool) -> None:

@@ -16,7 +16,9 @@ from fanin.cli.common import (
     INTERRUPTED,
     AllowDrops,
     AsJson,
+    Balancing,
     CommandError,
+    Discipline,
     Load,
     MaxMemory,
     MaxTime,
@@ -27,6 +29,7 @@ from fanin.cli.common import (
     error,
     load_all,
     need,
+    policy_changes,
     schemes_of,
     seeds,
     show,
@@ -84,6 +87,8 @@ def sweep(
         typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler, like tcp://10.0.0.1:8786."),
     ] = None,
     keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the folder of each whole run too.")] = False,
+    balancing: Balancing = None,
+    discipline: Discipline = None,
     allow_drops: AllowDrops = False,
     max_memory: MaxMemory = None,
     max_time: MaxTime = None,
@@ -99,6 +104,7 @@ def sweep(
     Examples:
       fanin sweep examples/incast.toml --schemes dart,dcqcn --loads 0.2,0.4 --seeds 5
       fanin sweep my.toml --vary "network.buffer.per_port=100 KB,225 KB" --vary traffic.queries.pattern.degree=8,16
+      fanin sweep my.toml --schemes dcqcn --load my_policy.py:MyPolicy --vary network.balancing=random,my-policy
       fanin sweep my.toml --schemes dart,dcqcn --seeds 20 --dask tcp://10.0.0.1:8786 --out runs/many
     """
     from fanin import limits
@@ -107,8 +113,9 @@ def sweep(
     from fanin.sweeps.sweeping import sweep as run_sweep
 
     need(dask is None or jobs is None, "--jobs and --dask: the cluster's workers say how many runs go on at once")
-    changes = [*(set_ or ()), *(["measure.allow_drops=true"] if allow_drops else [])]
     load_all(load)
+    changes = [*(set_ or ()), *policy_changes(balancing, discipline)]
+    changes += ["measure.allow_drops=true"] if allow_drops else []
     each_scheme = schemes_of(schemes, lambda: Job.of(spec, changes))
     each_load = grid.parse_loads(loads) if loads is not None else None
     each_seed = seeds(seeds_) if seeds_ is not None else None

@@ -12,7 +12,9 @@ from fanin import own_schemes, stopping
 from fanin.cli.common import (
     FAILED,
     AsJson,
+    Balancing,
     CommandError,
+    Discipline,
     Load,
     Set,
     emit,
@@ -46,6 +48,8 @@ def watch(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write a page that reloads itself, for a browser."),
     ] = None,
+    balancing: Balancing = None,
+    discipline: Discipline = None,
     once: Annotated[bool, typer.Option("--once", help="Draw once and end.")] = False,
     set_: Set = None,
     load: Load = None,
@@ -70,7 +74,9 @@ def watch(
     if not own_schemes.is_reference(scheme):
         known_scheme(scheme)
     others = names(beside) if beside is not None else []
-    what = watching.Watch(scheme, spec or watching.JOIN_LEAVE, others, set_ or (), out, page)
+    what = watching.Watch(
+        scheme, spec or watching.JOIN_LEAVE, others, set_ or (), out, page, balancing=balancing, discipline=discipline
+    )
     for file in what.files:
         need(file.is_file(), f"{file}: there is no such file; check its name")
 

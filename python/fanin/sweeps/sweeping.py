@@ -21,7 +21,7 @@ from fanin import _core, limits, own_schemes
 from fanin.comparison import Row
 from fanin.result import Result, load
 from fanin.run_folder import RunError
-from fanin.runs import Job, SchemeLike, SpecLike
+from fanin.runs import Job, PolicyLike, SchemeLike, SpecLike
 from fanin.sweeps import grid
 from fanin.sweeps.display import SweepDisplay
 from fanin.sweeps.grid import Point, Value, label_of
@@ -222,13 +222,16 @@ def sweep(
     max_memory: int | None = None,
     max_time: float | None = None,
     force: bool = False,
+    balancing: PolicyLike[_core.Balancer] | None = None,
+    discipline: PolicyLike[_core.Discipline] | None = None,
 ) -> Sweep:
     """Runs a spec under every combination of schemes, loads, values of its keys and seeds, longest runs first.
 
     `loads` scales the load shares of all traffics that have one so that they add up to each of these; their ratios stay
     the same. `vary` has lists of values for any keys of the spec, each value as `set` takes it or as a Python value:
     `{"measure.window": ["5 ms", "10 ms"]}`. `seeds` is the number of runs of each combination, counting from the spec's
-    seed, or the list of seeds. Arguments that are left out have the value of the spec.
+    seed, or the list of seeds. Arguments that are left out have the value of the spec. `balancing` and `discipline` are
+    those of `fanin.run`; to vary them, load those of your own with `fanin.load_scheme` and name their ids in `vary`.
 
     Each run's numbers are saved in the folder `out` as soon as it ends, so that a sweep that was stopped or killed
     continues when it is started again: finished runs are not repeated, failed ones are. Another grid of the same spec
@@ -254,7 +257,7 @@ def sweep(
     if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
     names = None if schemes is None else [str(own_schemes.resolved(scheme)) for scheme in schemes]
-    base = Job.of(spec, set)
+    base = Job.of(spec, [*set, *own_schemes.policy_changes(balancing, discipline)])
     resolved = base.resolve()
     points = grid.points(base, resolved, grid.axes(resolved, names, loads, seeds, vary or {}))
     with opened(Path(out), str(resolved["name"]), grid.base_of(base, resolved), points, force=force) as store:

@@ -42,8 +42,7 @@ impl Spec {
         check_head(&document, &mut checker);
         let needs = needs(&document, &mut checker);
         let deflects = deflects(&document);
-        let mut network =
-            check_network(&mut document.network, document.seed, (&needs, deflects, &self.programs), &mut checker);
+        let mut network = check_network(&mut document.network, document.seed, (&needs, deflects), &mut checker);
         if let Some(network) = &mut network {
             network.pauses.record = document.measure.pauses;
         }

@@ -16,6 +16,7 @@ mod host_names;
 mod lanes;
 mod network;
 mod one;
+mod policy;
 mod rdma;
 mod read;
 mod room;
@@ -28,7 +29,6 @@ mod topology;
 mod topology_file;
 mod traffic;
 
-pub use balancing::Programs;
 pub use checked::CheckedSpec;
 pub use host_names::HostNames;
 pub use read::{Spec, schema, table};

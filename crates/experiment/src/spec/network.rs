@@ -1,6 +1,6 @@
 //! The network of a spec: validates it, fills in defaults, and converts it to the fabric's configuration.
 
-use super::balancing::{Programs, check_balancing, check_discipline};
+use super::balancing::{check_balancing, check_discipline};
 use super::checker::Checker;
 use super::classes::{MAX_CLASSES, check_classes, check_factor, check_shares, fill_classes};
 use super::document::{self, Buffer, CreditBuffer, Credits, Headroom, Network, Packet, PerPort, Pool, Release};
@@ -20,7 +20,7 @@ const MAX_BUFFER: u64 = 1_000_000_000_000;
 pub fn check_network(
     network: &mut Network,
     seed: u64,
-    (needs, deflects, programs): (&Needs, bool, &Programs),
+    (needs, deflects): (&Needs, bool),
     checker: &mut Checker<'_>,
 ) -> Option<NetworkConfig> {
     let graph = check_topology(network, checker);
@@ -70,8 +70,8 @@ pub fn check_network(
     };
     let detection = network.failure_detection;
     let symmetric = needs.credit.symmetric_routes(network, checker);
-    let balancing = check_balancing(network, symmetric, deflects, programs, checker);
-    let discipline = check_discipline(network, programs, checker);
+    let balancing = check_balancing(network, symmetric, deflects, checker);
+    let discipline = check_discipline(network, checker);
     Some(NetworkConfig {
         seed,
         graph,

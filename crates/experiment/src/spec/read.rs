@@ -1,6 +1,5 @@
 //! Reads specs, and changes single keys of them.
 
-use super::balancing::Programs;
 use super::document::{self, Document};
 use super::rdma::LossPolicy;
 use super::scheme::SchemeChoice;
@@ -18,7 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Spec {
     pub(super) document: Document,
     pub(super) source: Source,
-    pub(super) programs: Programs,
 }
 
 impl PartialEq for Spec {
@@ -73,7 +71,7 @@ impl Spec {
             return Err(problems);
         }
         match serde_json::from_value(value) {
-            Ok(document) => Ok(Self { document, source, programs: Programs::default() }),
+            Ok(document) => Ok(Self { document, source }),
             // The schema is generated from the types, so this reports what a schema cannot express.
             Err(error) => Err(source.problem("", error.to_string(), "").into()),
         }
@@ -103,15 +101,6 @@ impl Spec {
             traffic.scheme = SchemeChoice::preset(id);
             spec.source.changed(&format!("traffic[{i}].scheme"), format!("scheme \"{id}\""));
         }
-        spec
-    }
-
-    /// The same spec with programs of one's own, which it names from now on: `network.balancing` and
-    /// `network.discipline` are "own" where there is one.
-    pub fn with_programs(&self, programs: Programs) -> Self {
-        let mut spec = self.clone();
-        programs.name_in(&mut spec.document.network);
-        spec.programs = programs;
         spec
     }
 
@@ -251,7 +240,7 @@ pub fn schema() -> Value {
 }
 
 pub(super) fn schema_value() -> Arc<Value> {
-    /// With the number of loads of schemes before it.
+    /// With the number of loads before it.
     static SCHEMA: Mutex<Option<(u64, Arc<Value>)>> = Mutex::new(None);
     let now = loaded::loads();
     let mut known = SCHEMA.lock().unwrap_or_else(PoisonError::into_inner);

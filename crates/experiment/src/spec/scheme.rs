@@ -1,6 +1,7 @@
 //! Schemes in a spec, with a JSON schema generated from the registry.
 
-use crate::loaded;
+use crate::loaded::{self, Kind};
+use fanin_cc::own::Program;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -54,7 +55,7 @@ impl JsonSchema for SchemeId {
         "SchemeId".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": loaded::ids(), "description": "The id of a scheme." })
+        json_schema!({ "type": "string", "enum": loaded::ids::<dyn Program>(), "description": "The id of a scheme." })
     }
 }
 
@@ -81,7 +82,7 @@ impl JsonSchema for SchemeChoice {
                 generator.definitions_mut().remove(name);
             }
         }
-        branches.extend(loaded::all().iter().map(|scheme| table(scheme.id(), typed(scheme.defaults()))));
+        branches.extend(tables::<dyn Program>());
         json_schema!({
             "description": "A scheme: its id, or a table with its id and the parameters that differ from the defaults.",
             "anyOf": branches,
@@ -117,7 +118,12 @@ fn typed(defaults: Map<String, Value>) -> Map<String, Value> {
     defaults.into_iter().map(|(name, default)| (name, schema(default))).collect()
 }
 
-/// The schema of a table with a scheme's id and any of these properties.
+/// The schemas of tables with the id of a loaded one and any of its parameters.
+pub fn tables<P: Kind + ?Sized>() -> impl Iterator<Item = Value> {
+    loaded::all::<P>().into_iter().map(|loaded| table(loaded.id, typed(loaded.defaults.clone())))
+}
+
+/// The schema of a table with an id and any of these properties.
 fn table(id: &str, parameters: Map<String, Value>) -> Value {
     let mut properties = Map::new();
     properties.insert("id".into(), serde_json::json!({ "const": id }));

@@ -43,6 +43,10 @@ fn renamed(path: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(old, _)| *old == plain).map(|(_, new)| *new)
 }
 
+/// Keys that may also name what was loaded, and how that is done.
+const LOADABLE: [&str; 2] = ["network.balancing", "network.discipline"];
+const LOADING: &str = "; one of your own is loaded first, by --load FILE.py:CLASS or fanin.load_scheme";
+
 /// Keys of a table that one of its other keys excludes: the path of the table, the key, the other one, and why.
 const EXCLUDED: [(&str, &str, &str, &str); 5] = [
     ("network.buffer", "headroom", "credits", "credits need none: a packet is sent only where it fits"),
@@ -181,7 +185,13 @@ impl<'a> Walk<'a> {
     fn word(&mut self, value: &Value, words: &[&str], path: &str) {
         match value.as_str() {
             Some(word) if words.contains(&word) => {}
-            Some(word) => self.miss(path, format!("\"{word}\" is not known"), advice(word, words.iter().copied())),
+            Some(word) => {
+                let mut right = advice(word, words.iter().copied());
+                if LOADABLE.contains(&path.trim_end_matches(".id")) {
+                    right.push_str(LOADING);
+                }
+                self.miss(path, format!("\"{word}\" is not known"), right);
+            }
             None => {
                 let right = format!("write one of \"{}\"", words.join("\", \""));
                 self.miss(path, format!("{} is not valid here", show(value)), right);

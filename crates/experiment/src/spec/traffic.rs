@@ -14,12 +14,14 @@ use crate::error::Problem;
 use crate::hpcc::convert;
 use crate::htsim;
 use crate::loaded;
+use fanin_cc::own::Program;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
 use fanin_fabric::{NetworkConfig, TcpConfig, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload as workload;
 use fanin_workload::{Cdf, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
+use serde_json::{Map, Value};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -236,33 +238,21 @@ impl One<'_, '_> {
         let (id, changes) = (choice.id().to_string(), choice.parameters());
         match loaded::settings(&id, &changes) {
             Ok(settings) => {
-                if let serde_json::Value::Object(parameters) = settings.to_json()
+                if let Value::Object(parameters) = settings.to_json()
                     && !parameters.is_empty()
                 {
                     *choice = SchemeChoice::Changed { id: SchemeId(id), parameters };
                 }
                 Some(settings)
             }
-            Err(SettingsError::UnknownScheme(_)) => {
-                self.fail("scheme", format!("there is no scheme \"{id}\""), advice(&id, loaded::ids()));
-                None
-            }
-            Err(SettingsError::UnknownParameter(name, known)) => {
-                let right = advice(&name, known.iter().map(String::as_str));
-                self.fail(&format!("scheme.{name}"), format!("{id} has no such parameter"), right);
-                None
-            }
-            Err(SettingsError::Value(problem)) => {
-                // The invalid parameter is the one that is also invalid by itself; otherwise it is a combination.
-                let alone = |name: &String, value: &serde_json::Value| {
-                    let one = std::iter::once((name.clone(), value.clone())).collect();
-                    matches!(loaded::settings(&id, &one), Err(SettingsError::Value(_)))
+            Err(error) => {
+                let error = match error {
+                    SettingsError::UnknownScheme(_) => SettingsError::UnknownScheme(loaded::ids::<dyn Program>()),
+                    other => other,
                 };
-                let name = changes.iter().find(|(name, value)| alone(name, value)).map(|(name, _)| name);
-                let key = name.map_or("scheme".to_string(), |name| format!("scheme.{name}"));
-                let (problem, right) =
-                    problem.split_once(": ").map_or((problem.as_str(), ""), |(what, why)| (what, why));
-                self.fail(&key, problem, right);
+                let fits =
+                    |alone: &Map<String, Value>| !matches!(loaded::settings(&id, alone), Err(SettingsError::Value(_)));
+                self.refuse("scheme", (&id, &changes), error, fits);
                 None
             }
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 /// The example.
 fn load(example: &str) -> &'static str {
     let source = root().join("examples/own").join(format!("{example}.c"));
-    fanin_own::load(&compile(&source, &format!("{example}.so"), &[])).unwrap()
+    fanin_own::load(&compile(&source, &format!("{example}.so"), &[])).unwrap().scheme.unwrap()
 }
 
 /// Eight senders to one receiver over a switch, under a scheme as a spec writes it.
@@ -78,7 +78,7 @@ fn a_wrong_parameter_names_its_key() {
     let text = document.check().err().unwrap().to_string();
     let expected = "traffic[0].scheme.packets: packets is 0; write a whole number from 1 to 1000000";
     assert!(text.contains(expected), "{text}");
-    let every = fanin_own::load(&compile(&of_tests("every_hook.c"), "every_hook_3.so", &[])).unwrap();
+    let every = fanin_own::load(&compile(&of_tests("every_hook.c"), "every_hook_3.so", &[])).unwrap().scheme.unwrap();
     let refused =
         |id: &str, changes: serde_json::Value| loaded::settings(id, changes.as_object().unwrap()).unwrap_err();
     let cases = [

@@ -7,7 +7,7 @@ use fanin_units::Time;
 #[test]
 fn a_wrong_value_ends_the_run_and_names_its_hook() {
     let library = compile(&of_tests("wrong.c"), "wrong.so", &[]);
-    let id = fanin_own::load(&library).unwrap();
+    let id = fanin_own::load(&library).unwrap().scheme.unwrap();
     let right = outcome(&format!("\"{id}\""));
     assert!(right.failure.is_none() && !right.cancelled);
     assert!(right.run.flows.iter().all(|flow| flow.finished.is_some()));

@@ -17,7 +17,7 @@ fn parameters(limit: u32) -> Map<String, serde_json::Value> {
 
 #[test]
 fn each_hook_gets_its_arguments_and_its_results_are_taken() {
-    let id = fanin_own::load(&compile(&of_tests("every_hook.c"), "every_hook.so", &[])).unwrap();
+    let id = fanin_own::load(&compile(&of_tests("every_hook.c"), "every_hook.so", &[])).unwrap().scheme.unwrap();
     let settings = loaded::settings(id, &parameters(9)).unwrap();
     assert_eq!(settings.to_json(), json!({ "limit": 9, "ratio": 0.25, "switched": false }));
     assert_eq!(settings.transport(), Transport::Rdma);
@@ -176,7 +176,7 @@ fn switch(scheme: &mut Instance) {
 
 #[test]
 fn packets_of_others_are_marked_and_not_changed() {
-    let id = fanin_own::load(&compile(&of_tests("every_hook.c"), "every_hook_2.so", &[])).unwrap();
+    let id = fanin_own::load(&compile(&of_tests("every_hook.c"), "every_hook_2.so", &[])).unwrap().scheme.unwrap();
     let settings = loaded::settings(id, &parameters(9)).unwrap();
     let mut scheme = settings.build();
     let view = PortView { queued: 500, ..PortView::new(Rate::from_gbps(2)) };

@@ -4,6 +4,7 @@ mod equal;
 mod failures;
 mod header;
 mod hooks;
+mod policies;
 mod refused;
 
 use std::path::{Path, PathBuf};

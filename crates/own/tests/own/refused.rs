@@ -1,6 +1,7 @@
 //! Libraries that cannot be loaded, or whose description is impossible.
 
 use crate::{compile, made, of_tests, root};
+use fanin_cc::own::Program;
 use fanin_experiment::loaded;
 use std::path::Path;
 
@@ -23,7 +24,7 @@ fn what_is_no_library_of_a_scheme_is_refused() {
         "-DENTRY=void missing(void); const struct fanin_scheme *fanin_scheme(void) { missing(); return 0; }";
     assert!(refused("undefined.so", &[undefined]).contains("undefined symbol: missing"));
     let none = refused("none.so", &["-DENTRY=extern int nothing;"]);
-    assert!(none.starts_with("it exports no function fanin_scheme: include fanin_scheme.h and write "));
+    assert!(none.starts_with("it exports no function fanin_scheme, fanin_balancer or fanin_discipline: include "));
     let null = "-DENTRY=const struct fanin_scheme *fanin_scheme(void) { return 0; }";
     assert!(refused("null.so", &[null]).starts_with("its fanin_scheme() returned no struct fanin_scheme: "));
     assert_eq!(
@@ -62,25 +63,25 @@ fn an_impossible_description_is_refused() {
         let problem = problem(&library);
         assert!(problem.starts_with(expected), "{change}: {problem}");
     }
-    assert!(loaded::find("refused").is_none(), "what is refused is not known");
+    assert!(loaded::find::<dyn Program>("refused").is_none(), "what is refused is not known");
 }
 
 #[test]
 fn a_library_that_has_changed_is_loaded_again() {
     let load = |flags: &[&str]| {
         let library = compile(&of_tests("refused.c"), "changed.so", flags);
-        let id = fanin_own::load(&library).unwrap();
-        (id, loaded::find(id).unwrap())
+        let id = fanin_own::load(&library).unwrap().scheme.unwrap();
+        (id, loaded::find::<dyn Program>(id).unwrap())
     };
     let (first, scheme) = load(&["-DBUT=.id = \"changed\", .manual = \"The first.\""]);
-    assert_eq!((first, scheme.id()), ("changed", "changed"));
+    assert_eq!((first, scheme.id), ("changed", "changed"));
     assert_eq!(
-        scheme.manual(),
+        scheme.manual,
         "# changed\n\nThe first.\n\n## Parameters\n| name | meaning | kind | default | limits |\n\
          |---|---|---|---|---|\n| `one` | a number | number | 1.0 | 0 to 2 |\n\
          | `two` | a number | number | 1.0 | 0 to 2 |\n"
     );
     let (_, again) = load(&["-DBUT=.id = \"changed\", .manual = \"# The second\""]);
-    assert!(again.manual().starts_with("# The second\n"), "{}", again.manual());
-    assert!(scheme.manual().contains("The first."), "who has the old one keeps it");
+    assert!(again.manual.starts_with("# The second\n"), "{}", again.manual);
+    assert!(scheme.manual.contains("The first."), "who has the old one keeps it");
 }

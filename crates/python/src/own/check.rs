@@ -1,12 +1,12 @@
 //! The checks of schemes, load balancing and queue disciplines with random events.
 
-use super::network;
-use fanin_cc::SettingsError;
+use fanin_cc::{BalancerProgram, DisciplineProgram, SettingsError};
 use fanin_check::{Checked, Parameters, Plan, Subject};
-use fanin_experiment::loaded;
+use fanin_experiment::loaded::{self, Kind};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
+use std::sync::Arc;
 
 /// Checks the scheme of this id, with `parameters` (a JSON object) in all cases where it is given; see
 /// `fanin.scheme_check`. `go_on(cases, shortening)` returns whether to go on.
@@ -21,18 +21,7 @@ pub fn check_scheme(
 ) -> PyResult<String> {
     let set: Option<Parameters> = parameters.map(serde_json::from_str).transpose().map_err(wrong)?;
     // A scheme that was loaded does nothing any more after a failure, so each run has one of its own.
-    let make = |changes: &Parameters| {
-        loaded::settings(scheme, changes).map_err(|error| match error {
-            SettingsError::UnknownScheme(_) => format!("there is no scheme \"{scheme}\""),
-            SettingsError::UnknownParameter(name, known) if known.is_empty() => {
-                format!("{scheme} has no parameter \"{name}\": it has none")
-            }
-            SettingsError::UnknownParameter(name, known) => {
-                format!("{scheme} has no parameter \"{name}\"; it has {}", known.join(", "))
-            }
-            SettingsError::Value(problem) => format!("{scheme}: {problem}"),
-        })
-    };
+    let make = |changes: &Parameters| loaded::settings(scheme, changes).map_err(|error| refused(scheme, error));
     let interpreted = loaded::preset(scheme).and_then(|made| Some(made.loaded()?.interpreted())).unwrap_or(false);
     told(&go_on, |go_on| {
         let check = || fanin_check::check(&Subject { make: &make, set }, Plan { cases, seed, go_on });
@@ -40,24 +29,58 @@ pub fn check_scheme(
     })
 }
 
-/// Checks what `make` makes for each switch: load balancing, or else a queue discipline.
+/// Checks the loaded load balancing of this id (`kind` = "balancing"), or else the queue discipline, with `parameters`
+/// (a JSON object) where they are given.
 #[pyfunction]
 pub fn check_policy(
     py: Python<'_>,
-    make: Py<PyAny>,
-    balancing: bool,
+    kind: &str,
+    policy: &str,
+    parameters: Option<&str>,
     cases: u32,
     seed: u64,
     go_on: Py<PyAny>,
 ) -> PyResult<String> {
-    told(&go_on, |go_on| {
-        let plan = Plan { cases, seed, go_on };
-        Ok(if balancing {
-            fanin_check::check_balancer(&|| network::balancer(make.clone_ref(py)), plan)
-        } else {
-            fanin_check::check_discipline(&|| network::discipline(make.clone_ref(py)), plan)
+    let set: Parameters = parameters.map(serde_json::from_str).transpose().map_err(wrong)?.unwrap_or_default();
+    if kind == "balancing" {
+        let (make, interpreted) = maker::<dyn BalancerProgram>(policy, &set)?;
+        let interpreted = interpreted.interpreted();
+        told(&go_on, |go_on| {
+            let mut check = || fanin_check::check_balancer(&make, Plan { cases, seed, go_on });
+            Ok(if interpreted { check() } else { py.detach(check) })
         })
-    })
+    } else {
+        let (make, interpreted) = maker::<dyn DisciplineProgram>(policy, &set)?;
+        let interpreted = interpreted.interpreted();
+        told(&go_on, |go_on| {
+            let mut check = || fanin_check::check_discipline(&make, Plan { cases, seed, go_on });
+            Ok(if interpreted { check() } else { py.detach(check) })
+        })
+    }
+}
+
+/// What makes a loaded policy with these parameters, and one of them.
+fn maker<P: Kind + ?Sized>(policy: &str, set: &Parameters) -> PyResult<(impl Fn() -> Arc<P>, Arc<P>)> {
+    let made = || loaded::made::<P>(policy, set);
+    let first = made().map_err(|error| wrong(refused(policy, error)))?;
+    let first = first.ok_or_else(|| wrong(format!("there is no loaded {} \"{policy}\"", P::NAME)))?.program;
+    // One keeps its failure, so each run has one of its own.
+    let other = first.clone();
+    Ok((move || made().ok().flatten().map_or_else(|| other.clone(), |made| made.program), first))
+}
+
+/// Why parameters are refused.
+fn refused(id: &str, error: SettingsError) -> String {
+    match error {
+        SettingsError::UnknownScheme(_) => format!("there is no scheme \"{id}\""),
+        SettingsError::UnknownParameter(name, known) if known.is_empty() => {
+            format!("{id} has no parameter \"{name}\": it has none")
+        }
+        SettingsError::UnknownParameter(name, known) => {
+            format!("{id} has no parameter \"{name}\"; it has {}", known.join(", "))
+        }
+        SettingsError::Value(problem) => format!("{id}: {problem}"),
+    }
 }
 
 /// A table of parameters as JSON, of texts like `KEY=VALUE`. Raises `ValueError`, as the checks do.

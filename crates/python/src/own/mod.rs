@@ -7,13 +7,13 @@
 mod args;
 mod calls;
 mod check;
+mod described;
 mod network;
 mod program;
 mod receiver;
 mod sender;
 mod switch;
 
-pub use network::programs;
 pub use program::load_class;
 
 use pyo3::prelude::*;
@@ -43,6 +43,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<args::Queued>()?;
     module.add_class::<args::Verdict>()?;
     module.add_function(wrap_pyfunction!(load_class, module)?)?;
+    module.add_function(wrap_pyfunction!(network::load_policy, module)?)?;
     module.add_function(wrap_pyfunction!(check::check_scheme, module)?)?;
     module.add_function(wrap_pyfunction!(check::check_policy, module)?)?;
     module.add_function(wrap_pyfunction!(check::parameters_of, module)?)?;

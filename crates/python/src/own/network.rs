@@ -1,15 +1,17 @@
 //! Load balancing and queue disciplines as Python objects, one per switch.
 
 use super::args;
-use super::calls::{Caller, Faults, Hooks};
+use super::calls::{Caller, Hooks};
+use super::described::{Described, Given};
 use fanin_cc::own::Failure;
 use fanin_cc::{BalancerProgram, Choice, DisciplineProgram, Header, Queued, SwitchInfo, Verdict, flags};
-use fanin_experiment::Programs;
+use fanin_experiment::loaded::{self, Kind, Loaded};
 use fanin_units::Time;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyDict, PyList, PyString, PyType};
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The base class of policies of load balancing.
@@ -17,10 +19,22 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Balancer {
     now: Time,
+    params: Option<Py<PyAny>>,
 }
 
 #[pymethods]
 impl Balancer {
+    /// The name by which specs select it; by default that of the class.
+    #[classattr]
+    fn id() -> &'static str {
+        ""
+    }
+    /// A dataclass of its parameters.
+    #[classattr]
+    #[pyo3(name = "Params")]
+    fn params_class() -> Option<Py<PyAny>> {
+        None
+    }
     #[new]
     fn new() -> Self {
         Self::default()
@@ -29,6 +43,11 @@ impl Balancer {
     #[getter]
     fn now(&self) -> u64 {
         self.now.as_ps()
+    }
+    /// The parameters of the spec.
+    #[getter]
+    fn params(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.params.as_ref().map(|params| params.clone_ref(py))
     }
     /// The switch comes up.
     fn open(&self, switch: &Bound<'_, PyAny>) {
@@ -46,10 +65,22 @@ impl Balancer {
 #[derive(Default)]
 pub struct Discipline {
     now: Time,
+    params: Option<Py<PyAny>>,
 }
 
 #[pymethods]
 impl Discipline {
+    /// The name by which specs select it; by default that of the class.
+    #[classattr]
+    fn id() -> &'static str {
+        ""
+    }
+    /// A dataclass of its parameters.
+    #[classattr]
+    #[pyo3(name = "Params")]
+    fn params_class() -> Option<Py<PyAny>> {
+        None
+    }
     #[new]
     fn new() -> Self {
         Self::default()
@@ -58,6 +89,11 @@ impl Discipline {
     #[getter]
     fn now(&self) -> u64 {
         self.now.as_ps()
+    }
+    /// The parameters of the spec.
+    #[getter]
+    fn params(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.params.as_ref().map(|params| params.clone_ref(py))
     }
     /// The switch comes up.
     fn open(&self, switch: &Bound<'_, PyAny>) {
@@ -80,16 +116,38 @@ const ON_ENQUEUE: usize = 1;
 const ON_DEQUEUE: usize = 2;
 const DISCIPLINE: &[&str] = &["open", "on_enqueue", "on_dequeue"];
 
-/// What makes an object per switch: a class, or anything that can be called without arguments.
-struct Maker {
-    make: Py<PyAny>,
-    hooks: &'static [&'static str],
-    faults: Arc<Faults>,
+/// The base class of a kind of policy.
+trait Base: pyo3::PyClass {
+    /// Its hooks, by bit.
+    const HOOKS: &'static [&'static str];
+    fn set_params(&mut self, params: Py<PyAny>);
 }
 
-impl fmt::Debug for Maker {
+impl Base for Balancer {
+    const HOOKS: &'static [&'static str] = BALANCER;
+    fn set_params(&mut self, params: Py<PyAny>) {
+        self.params = Some(params);
+    }
+}
+
+impl Base for Discipline {
+    const HOOKS: &'static [&'static str] = DISCIPLINE;
+    fn set_params(&mut self, params: Py<PyAny>) {
+        self.params = Some(params);
+    }
+}
+
+/// A class with its parameters, which makes an object per switch.
+struct Maker<B> {
+    class: Py<PyAny>,
+    params: Py<PyAny>,
+    caller: Caller,
+    base: PhantomData<fn() -> B>,
+}
+
+impl<B> fmt::Debug for Maker<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.hooks[1])
+        f.write_str(&self.caller.class)
     }
 }
 
@@ -101,33 +159,23 @@ struct Program<B> {
     node: u32,
 }
 
-impl Maker {
-    fn program<B: pyo3::PyClass>(&self, switch: &SwitchInfo<'_>) -> Program<B> {
+impl<B: Base<Frozen = pyo3::pyclass::boolean_struct::False>> Maker<B> {
+    fn program(&self, switch: &SwitchInfo<'_>) -> Program<B> {
         Python::attach(|py| {
-            let hook_names = self.hooks.iter().map(|name| PyString::intern(py, name).unbind()).collect();
-            let caller = Caller {
-                class: py.get_type::<B>().to_string().into(),
-                hooks: Hooks::default(),
-                faults: self.faults.clone(),
-            };
-            let mut program = Program { caller, object: None, hook_names, node: switch.node.0 };
-            let made = self.make.bind(py).call0().and_then(|object| {
-                let class = object.get_type();
-                program.caller.class = class.qualname()?.to_string().into();
-                program.caller.hooks = Hooks::of(&class, &py.get_type::<B>(), self.hooks)?;
-                let object = object.cast_into::<B>().map_err(|_| {
-                    let base = py.get_type::<B>().name().map_or_else(|_| String::new(), |name| name.to_string());
-                    PyTypeError::new_err(format!("it derives from fanin.{base}"))
-                })?;
+            let hook_names = B::HOOKS.iter().map(|name| PyString::intern(py, name).unbind()).collect();
+            let mut program = Program { caller: self.caller.clone(), object: None, hook_names, node: switch.node.0 };
+            let made = self.class.bind(py).call0().and_then(|object| {
+                let object = object.cast_into::<B>()?;
+                object.borrow_mut().set_params(self.params.clone_ref(py));
                 if program.caller.wants(OPEN) {
                     let info = Py::new(py, args::SwitchInfo::new(py, switch)?)?;
-                    object.as_any().call_method1(self.hooks[OPEN], (info,))?;
+                    object.as_any().call_method1(B::HOOKS[OPEN], (info,))?;
                 }
                 Ok(object.unbind())
             });
             match made {
                 Ok(object) => program.object = Some(object),
-                Err(error) => program.fail(py, self.hooks[OPEN], Time::ZERO, error),
+                Err(error) => program.fail(py, B::HOOKS[OPEN], Time::ZERO, error),
             }
             program
         })
@@ -140,27 +188,27 @@ impl<B> Program<B> {
     }
 }
 
-impl BalancerProgram for Maker {
+impl BalancerProgram for Maker<Balancer> {
     fn build(&self, switch: &SwitchInfo<'_>) -> Box<dyn fanin_cc::Balancer> {
-        Box::new(self.program::<Balancer>(switch))
+        Box::new(self.program(switch))
     }
     fn interpreted(&self) -> bool {
         true
     }
     fn failure(&self) -> Option<Failure> {
-        self.faults.first()
+        self.caller.faults.first()
     }
 }
 
-impl DisciplineProgram for Maker {
+impl DisciplineProgram for Maker<Discipline> {
     fn build(&self, switch: &SwitchInfo<'_>) -> Box<dyn fanin_cc::Discipline> {
-        Box::new(self.program::<Discipline>(switch))
+        Box::new(self.program(switch))
     }
     fn interpreted(&self) -> bool {
         true
     }
     fn failure(&self) -> Option<Failure> {
-        self.faults.first()
+        self.caller.faults.first()
     }
 }
 
@@ -237,17 +285,32 @@ impl fanin_cc::Discipline for Program<Discipline> {
     }
 }
 
-/// Load balancing that `make` makes for each switch.
-pub fn balancer(make: Py<PyAny>) -> Arc<dyn BalancerProgram> {
-    Arc::new(Maker { make, hooks: BALANCER, faults: Arc::default() })
+/// Makes a subclass of `fanin.Balancer` or of `fanin.Discipline` known by its id. `facts` and `parameters` are as those
+/// of a scheme.
+#[pyfunction]
+pub fn load_policy(policy: &Bound<'_, PyType>, facts: &Bound<'_, PyDict>, parameters: Py<PyAny>) -> PyResult<()> {
+    let described = Described::of(facts, parameters)?;
+    if policy.is_subclass_of::<Balancer>()? {
+        let maker = maker::<Balancer>(policy)?;
+        load(described.loaded(move |made| Arc::new(maker(made)) as Arc<dyn BalancerProgram>))
+    } else {
+        let maker = maker::<Discipline>(policy)?;
+        load(described.loaded(move |made| Arc::new(maker(made)) as Arc<dyn DisciplineProgram>))
+    }
 }
 
-/// A queue discipline that `make` makes for each switch.
-pub fn discipline(make: Py<PyAny>) -> Arc<dyn DisciplineProgram> {
-    Arc::new(Maker { make, hooks: DISCIPLINE, faults: Arc::default() })
+fn load<P: Kind + ?Sized>(loaded: Loaded<P>) -> PyResult<()> {
+    loaded::load(loaded).map_err(PyValueError::new_err)
 }
 
-/// The programs of a run: what makes an object per switch, or nothing.
-pub fn programs(balancing: Option<Py<PyAny>>, made_discipline: Option<Py<PyAny>>) -> Programs {
-    Programs { balancer: balancing.map(balancer), discipline: made_discipline.map(discipline) }
+/// What makes a class with its parameters.
+fn maker<B: Base>(class: &Bound<'_, PyType>) -> PyResult<impl Fn(Given) -> Maker<B> + Send + Sync + 'static> {
+    let hooks = Hooks::of(class, &class.py().get_type::<B>(), B::HOOKS)?;
+    let (name, class): (Arc<str>, _) = (class.qualname()?.to_string().into(), class.clone().into_any().unbind());
+    Ok(move |given: Given| Maker {
+        class: Python::attach(|py| class.clone_ref(py)),
+        params: given.params,
+        caller: Caller { class: name.clone(), hooks, faults: Arc::default() },
+        base: PhantomData,
+    })
 }

@@ -1,16 +1,16 @@
 //! A scheme that is a Python class.
 
 use super::calls::{Caller, Faults, Hooks};
+use super::described::{Described, Given, fact};
 use super::{receiver, sender, switch};
 use fanin_cc::own::{About, Failure, OwnReceiver, OwnSender, OwnSwitch, Params, Program, Shared};
 use fanin_cc::{
     CreditQueue, Cx, HeaderOverhead, NicInfo, NoReceiver, NoSwitch, PathInfo, Sharing, SwitchInfo, Transport,
 };
-use fanin_experiment::loaded::{self, Loaded};
+use fanin_experiment::loaded;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
@@ -45,46 +45,6 @@ impl Role {
 }
 
 type Kind = Option<(Py<PyAny>, Arc<str>, Hooks)>;
-
-/// A class that can be made with any parameters.
-struct Class {
-    about: About,
-    manual: String,
-    defaults: Map<String, Value>,
-    /// Makes an object of the parameters from JSON text.
-    parameters: Py<PyAny>,
-    sender: Kind,
-    receiver: Kind,
-    switch: Kind,
-}
-
-impl Loaded for Class {
-    fn id(&self) -> &'static str {
-        self.about.id
-    }
-    fn manual(&self) -> String {
-        self.manual.clone()
-    }
-    fn defaults(&self) -> Map<String, Value> {
-        self.defaults.clone()
-    }
-    fn make(&self, parameters: &Map<String, Value>) -> Result<Arc<dyn Program>, String> {
-        Python::attach(|py| {
-            let text = Value::Object(parameters.clone()).to_string();
-            let made = self.parameters.bind(py).call1((&text,)).map_err(|error| error.value(py).to_string())?;
-            let faults = Arc::new(Faults::default());
-            Ok(Arc::new(PythonScheme {
-                about: self.about.clone(),
-                text,
-                params: made.unbind(),
-                sender: Role::with(&self.sender, py, &faults),
-                receiver: Role::with(&self.receiver, py, &faults),
-                switch: Role::with(&self.switch, py, &faults),
-                faults,
-            }) as Arc<dyn Program>)
-        })
-    }
-}
 
 /// A class with its parameters.
 struct PythonScheme {
@@ -139,17 +99,15 @@ impl Program for PythonScheme {
 #[pyfunction]
 pub fn load_class(scheme: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>, parameters: Py<PyAny>) -> PyResult<()> {
     let wrong = |said: String| PyValueError::new_err(said);
-    let fact = |name: &str| {
-        facts.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("the class says nothing about {name}")))
-    };
+    let fact = |name: &str| fact(facts, name);
     let yes = |name: &str| fact(name)?.extract::<bool>();
+    let described = Described::of(facts, parameters)?;
     let sender = Role::of::<sender::Sender>(scheme, "Sender", sender::HOOKS)?;
     let receiver = Role::of::<receiver::Receiver>(scheme, "Receiver", receiver::HOOKS)?;
     let switch = Role::of::<switch::SwitchProgram>(scheme, "Switch", switch::HOOKS)?;
     if sender.is_none() {
         return Err(wrong("it has no Sender: write one that derives from fanin.Sender".to_string()));
     }
-    let id: String = fact("id")?.extract()?;
     let transport: String = fact("transport")?.extract()?;
     let sharing: String = fact("sharing")?.extract()?;
     let credits: Option<(u32, u32, u32)> = fact("credits")?.extract()?;
@@ -181,11 +139,21 @@ pub fn load_class(scheme: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>, paramete
         watches: switch
             .as_ref()
             .is_some_and(|(_, _, hooks)| hooks.has(switch::ON_ENQUEUE) || hooks.has(switch::ON_DEQUEUE)),
-        ..About::new(super::calls::kept(&id))
+        ..About::new(described.id)
     };
-    let defaults: String = fact("defaults")?.extract()?;
-    let defaults = serde_json::from_str(&defaults).map_err(|error| wrong(format!("its parameters: {error}")))?;
-    let manual = fact("manual")?.extract()?;
-    let class = Class { about, manual, defaults, parameters, sender, receiver, switch };
-    loaded::load(Arc::new(class)).map_err(PyValueError::new_err)
+    let make = move |given: Given| {
+        let faults = Arc::new(Faults::default());
+        Python::attach(|py| {
+            Arc::new(PythonScheme {
+                about: about.clone(),
+                text: given.text,
+                params: given.params,
+                sender: Role::with(&sender, py, &faults),
+                receiver: Role::with(&receiver, py, &faults),
+                switch: Role::with(&switch, py, &faults),
+                faults,
+            }) as Arc<dyn Program>
+        })
+    };
+    loaded::load(described.loaded(make)).map_err(PyValueError::new_err)
 }

@@ -6,6 +6,7 @@ mod measure;
 mod network;
 mod traffic;
 
+pub use super::policy::{Balancing, Discipline};
 pub use super::scheme::{SchemeChoice, SchemeId};
 pub use faults::*;
 pub use measure::*;

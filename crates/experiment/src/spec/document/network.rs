@@ -1,6 +1,6 @@
 //! The network of a spec.
 
-use super::{HostFault, PfcOptions};
+use super::{Balancing, Discipline, HostFault, PfcOptions};
 use fanin_cc::aqm::{pi, red};
 use fanin_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
@@ -30,12 +30,14 @@ pub struct Network {
     pub routing: Option<Routing>,
     /// Which of equally short paths a packet takes at a switch, whatever its scheme: data, ACKs and other control
     /// packets, but not the frames of links (pauses, InfiniBand's credits). A host with several links always chooses by
-    /// flow. Only "flow-hash" goes with symmetric routes, and with schemes that deflect packets. See load-balancing.md.
+    /// flow. Only "flow-hash" goes with symmetric routes, and with schemes that deflect packets. Also the id of a
+    /// policy of your own that was loaded, or a table with its `id` and parameters. See load-balancing.md.
     #[serde(default)]
     pub balancing: Balancing,
     /// With balancing "flowlets", the pause after which a flow may take another path. Default: "50 us".
     pub flowlet_gap: Option<Time>,
-    /// What may join the queues of switches.
+    /// What may join the queues of switches. Also the id of a discipline of your own that was loaded, or a table with
+    /// its `id` and parameters, which admits, marks or drops packets before that.
     #[serde(default)]
     pub discipline: Discipline,
     /// The queues of credits at every port, for schemes that send credits. Default: those of the scheme.
@@ -68,37 +70,6 @@ pub enum Routing {
     /// So that the packets of a flow cross the same links in both directions, on any graph and also when links fail
     /// (except for packets that are under way as routes change).
     Symmetric,
-}
-
-/// Which of equally short paths a packet takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Balancing {
-    /// By a hash of the flow at each switch (ECMP): all packets of one direction of a flow take one path.
-    #[default]
-    FlowHash,
-    /// Each packet at random (random packet spraying).
-    Random,
-    /// Packets in turn, at each switch over each set of equal ports.
-    RoundRobin,
-    /// The port with the fewest bytes queued in the packet's class; one of several at random.
-    LeastQueue,
-    /// A flow takes another path, at random, after a pause of `flowlet_gap` (Kandula et al. 2007; LetFlow 2017).
-    Flowlets,
-    /// By a program of one's own, which whoever runs the spec supplies.
-    Own,
-}
-
-/// What may join the queues of switches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Discipline {
-    /// What `buffer` has room for, in order of arrival and marked as `marking` says.
-    #[default]
-    Fifo,
-    /// The same, after a program of one's own has admitted, marked or dropped the packet, which whoever runs the spec
-    /// supplies.
-    Own,
 }
 
 /// The queues of credits at every port, of hosts too. Credits leave before data, and credits beyond the queue are

@@ -490,7 +490,7 @@ fn the_schema_in_docs_is_up_to_date() {
 fn the_schema_knows_every_scheme_and_its_defaults() {
     let schema = schema();
     let branches = schema["$defs"]["SchemeChoice"]["anyOf"].as_array().unwrap();
-    for id in crate::loaded::ids() {
+    for id in crate::loaded::ids::<dyn fanin_cc::own::Program>() {
         let branch = branches.iter().find(|b| b["properties"]["id"]["const"] == id);
         let branch = branch.unwrap_or_else(|| panic!("{id} is not in {branches:?}"));
         let defaults = fanin_cc::Settings::preset(id).unwrap().to_json();

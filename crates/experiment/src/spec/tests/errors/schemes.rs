@@ -1,11 +1,7 @@
 //! Errors of schemes, of their lanes and credits, and of load balancing.
 
 use super::*;
-use crate::Programs;
-use fanin_cc::{
-    Balancer, BalancerProgram, Balancing, Choice, Discipline, DisciplineProgram, Header, Queued, SwitchInfo, Verdict,
-};
-use std::sync::Arc;
+use fanin_cc::Balancing;
 
 #[test]
 fn impossible_darts() {
@@ -137,52 +133,10 @@ fn impossible_load_balancing() {
     let gap = "balancing = \"flowlets\"\nflowlet_gap = \"0 us\"";
     refused(gap, dcqcn, &["network.flowlet_gap", "every packet is a flowlet"]);
     refused("balancing = \"widest\"", dcqcn, &["network.balancing", "least-queue"]);
-    refused("balancing = \"own\"", dcqcn, &["network.balancing", "none was supplied"]);
-    refused("discipline = \"own\"", dcqcn, &["network.discipline", "none was supplied"]);
-}
-
-/// Programs that do nothing.
-#[derive(Debug)]
-struct Idle;
-
-impl BalancerProgram for Idle {
-    fn build(&self, _: &SwitchInfo<'_>) -> Box<dyn Balancer> {
-        Box::new(Self)
-    }
-}
-
-impl Balancer for Idle {
-    fn choose(&mut self, _: Time, _: &Header, _: u32, _: &[Choice]) -> usize {
-        0
-    }
-}
-
-impl DisciplineProgram for Idle {
-    fn build(&self, _: &SwitchInfo<'_>) -> Box<dyn Discipline> {
-        Box::new(Self)
-    }
-}
-
-impl Discipline for Idle {
-    fn on_enqueue(&mut self, _: Time, _: &mut Queued<'_>) -> Verdict {
-        Verdict::Admit
-    }
-}
-
-#[test]
-fn own_programs_are_named_in_the_spec() {
-    let programs = Programs { balancer: Some(Arc::new(Idle)), discipline: Some(Arc::new(Idle)) };
-    let spec = Spec::from_toml(&balanced("", "\"dcqcn\""), "x.toml", Path::new("")).unwrap();
-    let own = spec.with_programs(programs.clone()).check().unwrap();
-    assert!(matches!(own.network().balancing, Balancing::Own(_)) && own.network().discipline.is_some());
-    let text = own.to_toml();
-    assert!(text.contains("balancing = \"own\"") && text.contains("discipline = \"own\""), "{text}");
-    // What was written runs with the same programs, and not without.
-    let read = Spec::from_toml(&text, "x.toml", Path::new("")).unwrap();
-    assert!(read.check().is_err() && read.with_programs(programs).check().unwrap() == own);
-    // One of the two alone leaves the other as it is.
-    let one = spec.with_programs(Programs { balancer: Some(Arc::new(Idle)), discipline: None }).check().unwrap();
-    assert!(one.network().discipline.is_none() && one.to_toml().contains("discipline = \"fifo\""));
+    let loading = "one of your own is loaded first, by --load FILE.py:CLASS or fanin.load_scheme";
+    refused("balancing = \"own\"", dcqcn, &["network.balancing", "round-robin", loading]);
+    refused("discipline = \"own\"", dcqcn, &["network.discipline", "fifo", loading]);
+    refused("balancing = { id = \"own\" }", dcqcn, &["network.balancing", "is not valid here"]);
 }
 
 #[test]
