@@ -78,9 +78,9 @@ def test_equal_runs_with_different_events_are_an_error(monkeypatch: pytest.Monke
 
 def test_a_library_and_a_class_run_beside_a_built_in_scheme(command: Command, tmp_path: Path) -> None:
     (tmp_path / "fanin_scheme.h").write_text(_core.scheme_header())
-    source = ROOT / "examples" / "own" / "fixed_window.c"
-    line = ["cc", "-O2", "-shared", "-fPIC", "-I", str(tmp_path), "-o", str(tmp_path / "libwindow.so"), str(source)]
-    subprocess.run(line, check=True)
+    for library, source in (("libwindow.so", "fixed_window.c"), ("libchoices.so", "two_choices.c")):
+        line = ["cc", "-O2", "-shared", "-fPIC", "-I", str(tmp_path), "-o", str(tmp_path / library)]
+        subprocess.run([*line, str(ROOT / "examples" / "own" / source)], check=True)
     python = f"{ROOT / 'examples' / 'own' / 'window.py'}:Window"
     schemes = ("fixed-window", "./libwindow.so", python, "dctcp-rate")
     options = [word for scheme in schemes for word in ("--scheme", scheme)]
@@ -96,3 +96,6 @@ def test_a_library_and_a_class_run_beside_a_built_in_scheme(command: Command, tm
     wrong = command("bench", "--case", "e", "--scheme", "fixed-windw")
     assert wrong.returncode == 1
     assert "fixed-windw" in wrong.stderr
+    policy = command("bench", "--case", "e", "--scheme", "./libchoices.so")
+    assert policy.returncode == 1
+    assert "./libchoices.so: it has no scheme" in policy.stderr

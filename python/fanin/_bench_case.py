@@ -10,6 +10,7 @@ import resource
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 
 def peak_rss_bytes() -> int:
@@ -22,6 +23,14 @@ def peak_rss_bytes() -> int:
                 return int(line.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def scheme_of(library: str, core: ModuleType) -> str:
+    """Loads a shared library and returns the id of its scheme."""
+    ids = core.load_library(library)
+    if "scheme" not in ids:
+        raise ValueError(f"{library}: it has no scheme, which is what is measured; it has {' and '.join(ids)}")
+    return str(ids["scheme"])
 
 
 def main() -> None:
@@ -40,11 +49,9 @@ def main() -> None:
         core = _core
         schemes = [own_schemes.load_scheme(scheme) if ".py:" in scheme else scheme for scheme in schemes]
     try:
-        ids = [
-            core.load_library(scheme) if scheme.endswith((".so", ".dylib", ".dll")) else scheme for scheme in schemes
-        ]
+        ids = [scheme_of(scheme, core) if scheme.endswith((".so", ".dylib", ".dll")) else scheme for scheme in schemes]
         record = json.loads(core.bench(case, int(threads), float(scale), *ids))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         sys.exit(str(error))
     record["peak_rss_bytes"] = peak_rss_bytes()
     print(json.dumps(record))
