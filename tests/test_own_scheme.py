@@ -248,6 +248,50 @@ def test_the_watch_goes_on_after_a_mistake_and_draws_anew(tmp_path: Path) -> Non
     assert not list(tmp_path.glob(".*.part"))
 
 
+def test_other_schemes_run_anew_only_when_it_matters_to_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scheme, marks = tmp_path / "mine.py", tmp_path / "marks.py"
+    result = fanin.run(watching.JOIN_LEAVE, scheme="hpcc", set=SHORT, progress=False)
+    ran: list[str] = []
+
+    def run(*_: object, scheme: str, **__: object) -> fanin.Result:
+        ran.append(scheme)
+        return result
+
+    monkeypatch.setattr("fanin.runs.run", run)
+    mine = f"{scheme}:Mine"
+    what = watching.Watch(mine, beside=["hpcc"], discipline=f"{marks}:Q", out=tmp_path / "watch.png")
+    assert what.draw() is None
+    assert what.draw() is None
+    assert ran == [mine, "hpcc", mine]
+    scheme.write_text("1")
+    assert what.draw() is None
+    marks.write_text("1")
+    assert what.draw() is None
+    assert ran[3:] == [mine, mine, "hpcc"]
+
+
+def test_a_file_that_an_editor_replaces_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scheme = tmp_path / "mine.py"
+    scheme.write_text("1")
+    what, polls, drawn = watching.Watch(f"{scheme}:Mine"), iter(range(10)), []
+
+    def draw(_: watching.Watch) -> None:
+        drawn.append(scheme.exists())
+
+    def go_on() -> bool:
+        match next(polls):
+            case 1:
+                scheme.unlink()
+            case 3:
+                scheme.write_text("22")
+        return len(drawn) < 2
+
+    monkeypatch.setattr(watching.Watch, "draw", draw)
+    monkeypatch.setattr(watching, "POLL_S", 0)
+    watching.watch(what, lambda _: None, go_on=go_on)
+    assert drawn == [True, True]
+
+
 def test_the_command_draws_once(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SCHEME)
     short = (*(word for change in SHORT for word in ("--set", change)), "--once", "--json")

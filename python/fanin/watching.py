@@ -59,16 +59,17 @@ class Watch:
     discipline: str | None = None
     """Likewise."""
     _others: list[Result] = field(default_factory=list)
-    _spec_seen: object = None
+    _others_seen: object = None
 
     @property
     def files(self) -> list[Path]:
         """What is drawn anew when it changes."""
-        own = [
-            name for name in (self.balancing, self.discipline, self.scheme) if name and own_schemes.is_reference(name)
-        ]
-        named = [own_schemes.REFERENCE.fullmatch(name) for name in own]
-        return [self.spec, *(Path(match["file"] if match else name) for name, match in zip(own, named, strict=True))]
+        return [*self._shared, *_files(self.scheme)]
+
+    @property
+    def _shared(self) -> list[Path]:
+        """Of these, what matters to the other schemes too."""
+        return [self.spec, *_files(self.balancing, self.discipline)]
 
     def seen(self) -> list[tuple[int, int] | None]:
         """The state of the files: time and size; None for one that is not there, as while an editor replaces it."""
@@ -94,10 +95,10 @@ class Watch:
         own = self._run(self.scheme)
         if own.cancelled and own.failure is None:
             return None  # Ctrl-C
-        state = _state(self.spec)
-        if state != self._spec_seen:
+        seen = [_state(path) for path in self._shared]
+        if seen != self._others_seen:
             self._others = [self._run(one) for one in self.beside]
-            self._spec_seen = state
+            self._others_seen = seen
         if stopping.received():
             return None
         note = f"the scheme failed at {own.simulated_ms:.3f} ms" if own.failure is not None else ""
@@ -144,6 +145,13 @@ def watch(what: Watch, tell: Callable[[str | None], None], *, go_on: Callable[[]
             if not go_on():
                 return
             time.sleep(POLL_S)
+
+
+def _files(*names: str | None) -> list[Path]:
+    """The files of those that are one's own."""
+    own = [name for name in names if name is not None and own_schemes.is_reference(name)]
+    matches = [own_schemes.REFERENCE.fullmatch(name) for name in own]
+    return [Path(match["file"] if match else name) for name, match in zip(own, matches, strict=True)]
 
 
 def _state(path: Path) -> tuple[int, int] | None:
