@@ -380,6 +380,15 @@ def test_policies_in_c_are_checked_with_their_parameters(tmp_path: Path, command
         assert message in done.stderr
 
 
+def test_of_a_library_with_several_programs_the_scheme_is_checked(tmp_path: Path) -> None:
+    several = (ROOT / "crates" / "own" / "tests" / "own" / "c" / "policies.c").read_text("utf-8")
+    found = fanin.check_scheme(library(tmp_path, "several", several), cases=5, progress=False)
+    assert (found.kind, found.scheme, found.ok) == ("scheme", "beside", True)
+    policies = several.replace("const struct fanin_scheme *fanin_scheme(void)", "static const void *none(void)")
+    found = fanin.check_scheme(library(tmp_path, "policies", policies), cases=5, progress=False)
+    assert (found.kind, found.scheme, found.ok) == ("balancing", "first", True)
+
+
 def test_an_exception_is_shown_with_hook_line_and_events(tmp_path: Path, command: Command) -> None:
     hooks, *_ = BROKEN["an exception at the third loss"]
     reference = broken(tmp_path, *hooks)

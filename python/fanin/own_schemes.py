@@ -120,14 +120,15 @@ def load_scheme(scheme: LoadableLike) -> str:
 
 
 def loaded_ids(own: LoadableLike) -> dict[Kind, str]:
-    """Loads it, and returns the ids of what it has: one, or several if it is a library."""
+    """Loads it, and returns the ids of what it has: one, or several if it is a library, its scheme first."""
     if isinstance(own, type):
         return _load_class(own, own, _digest_of_class(own))
     reference = os.fspath(own)
     if reference.endswith(LIBRARY):
         path = str(Path(reference).resolve())
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        ids = _core.load_library(path)
+        found = _core.load_library(path)
+        ids = {kind: found[kind] for kind in _KINDS if kind in found}
         for kind, name in ids.items():
             _loaded[kind, name] = Origin(kind, name, path, digest)
         return ids
