@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypedDict, cast
 
 from fanin import _core
 from fanin.run_folder import RunError
-from fanin.table import plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -100,6 +99,9 @@ def _one(name: str, threads: int, scale: float, scheme: str) -> Record:
 def table(records: Sequence[Record]) -> Table:
     """The records as a table for a terminal; the queue share is the share of the run that the event queue alone would
     take. That of schemes side by side has their times, and their events: equal hashes are equal runs."""
+    # It loads numpy, whose threads would take time from the cases.
+    from fanin.table import plain
+
     if any("scheme" in record for record in records):
         headers = ["scheme", "case", "M hops/s", "seconds", "times the first", "event hash"]
         rows = [
