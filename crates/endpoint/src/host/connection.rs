@@ -81,11 +81,11 @@ impl<P: Copy> Hosts<P> {
         }
         let mut ends = Ends { send: REMOTE, recv: REMOTE };
         if let Some(host) = io.host(from) {
-            let end = TcpEnd::new(Connection::connect(&config.connection), false);
+            let end = self.new_end(Connection::connect(&config.connection), false);
             ends.send = self.open_end(io, (message, host, to), there, end, at);
         }
         if let Some(host) = io.host(to) {
-            let end = TcpEnd::new(Connection::listen(&config.connection), true);
+            let end = self.new_end(Connection::listen(&config.connection), true);
             ends.recv = self.open_end(io, (message, host, from), back, end, at);
         }
         for (end, peer) in [(ends.send, ends.recv), (ends.recv, ends.send)] {
@@ -100,12 +100,23 @@ impl<P: Copy> Hosts<P> {
         Some(ends)
     }
 
+    /// In memory of an end that was closed, if there is any.
+    fn new_end(&mut self, connection: Connection, passive: bool) -> Box<TcpEnd> {
+        match self.spare_ends.pop() {
+            Some(mut end) => {
+                end.renew(connection, passive);
+                end
+            }
+            None => Box::new(TcpEnd::new(connection, passive)),
+        }
+    }
+
     fn open_end<I: Io<Path = P>>(
         &mut self,
         io: &mut I,
         (message, host, to): (MessageId, u32, NodeId),
         route: Route<P>,
-        end: TcpEnd,
+        end: Box<TcpEnd>,
         at: Time,
     ) -> u32 {
         let opening = Opening {
@@ -116,7 +127,7 @@ impl<P: Copy> Hosts<P> {
             to,
             path: route.path,
             info: route.info,
-            carrier: Carrier::Tcp(Box::new(end)),
+            carrier: Carrier::Tcp(end),
             at,
         };
         self.open_sender(io, opening)

@@ -1,10 +1,12 @@
 //! The state of hosts, and their timers.
 
 use super::cpu::Cpu;
-use super::{Carrier, HostTotals, Io, NO_SLOT, Nic, RecvQp, SendQp, Timer, Turn};
+use super::{Carrier, HostTotals, Io, NO_SLOT, Nic, RecvQp, SendQp, TcpEnd, Timer, Turn};
 use crate::{rc, selective};
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::mem;
 use fanin_cc::{PathInfo, Sharing, Telemetry};
 use fanin_units::{MessageId, NodeId, Time};
 
@@ -28,6 +30,9 @@ pub struct Hosts<P> {
     pub(super) nics: Vec<Nic>,
     pub(super) senders: Vec<SendQp<P>>,
     pub(super) free_senders: Vec<u32>,
+    /// Memory of closed ends of TCP connections, the last one closed at the end: it is in the cache.
+    #[expect(clippy::vec_box, reason = "a sender takes the box")]
+    pub(super) spare_ends: Vec<Box<TcpEnd>>,
     pub(super) receivers: Vec<RecvQp<P>>,
     pub(super) free_receivers: Vec<u32>,
     /// Receiving halves with selective retransmission, by the slot of their receiver.
@@ -63,6 +68,7 @@ impl<P: Copy> Hosts<P> {
             nics: Vec::new(),
             senders: Vec::new(),
             free_senders: Vec::new(),
+            spare_ends: Vec::new(),
             receivers: Vec::new(),
             free_receivers: Vec::new(),
             kept: Vec::new(),
@@ -179,8 +185,10 @@ impl<P: Copy> Hosts<P> {
     pub(super) fn free_sender(&mut self, slot: u32) {
         let sender = &mut self.senders[slot as usize];
         sender.dead = false;
-        if let Carrier::Tcp(_) = sender.carrier {
-            sender.carrier = Carrier::Rdma(rc::SendHalf::default());
+        if let Carrier::Tcp(_) = sender.carrier
+            && let Carrier::Tcp(end) = mem::replace(&mut sender.carrier, Carrier::Rdma(rc::SendHalf::default()))
+        {
+            self.spare_ends.push(end);
         }
         self.free_senders.push(slot);
     }

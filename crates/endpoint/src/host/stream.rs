@@ -3,6 +3,7 @@
 use super::NO_SLOT;
 use crate::tcp::Connection;
 use alloc::collections::VecDeque;
+use core::mem;
 use fanin_cc::AckFields;
 
 /// One end of a connection.
@@ -42,6 +43,14 @@ impl TcpEnd {
         }
     }
 
+    /// The end of another connection, in the memory of this one.
+    pub(super) fn renew(&mut self, connection: Connection, passive: bool) {
+        let (mut outgoing, mut incoming) = (mem::take(&mut self.outgoing), mem::take(&mut self.incoming));
+        outgoing.clear();
+        incoming.clear();
+        *self = Self { outgoing, incoming, ..Self::new(connection, passive) };
+    }
+
     /// Whether a message is being sent, or waits for it.
     pub fn sends(&self, message: u32) -> bool {
         self.bounds(message).is_some()
@@ -68,6 +77,11 @@ pub(super) struct Boundaries {
 }
 
 impl Boundaries {
+    fn clear(&mut self) {
+        self.messages.clear();
+        self.end = 0;
+    }
+
     pub(super) fn push(&mut self, message: u32, bytes: u64) {
         // No message after an endless one is ever sent, so its offset does not matter.
         let end = self.end.saturating_add(bytes);
