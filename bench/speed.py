@@ -142,23 +142,22 @@ def load(path: Path) -> Speeds:
 
 
 def section(path: Path) -> str:
-    """Speeds as Markdown, beside those before the hot path was optimised."""
+    """Speeds as Markdown."""
     speeds = load(path)
-    before = cast("dict[str, float]", json.loads(path.with_name("before.json").read_text(encoding="utf-8")))
     repeat, least = speeds["repeat"], speeds["control_s"]
     lines = [
         f"Measured {speeds['measured']} on {speeds['processor']}, {speeds['cores']} cores, at scale "
         f"{speeds['scale']:g}: medians of {repeat} pairs of runs, on one thread and on {speeds['threads']}. Of all "
         "pairs those count during which the control took least time; in brackets the largest ratio to its least time.",
         "",
-        "| case | what | M hops/s before | M hops/s, 1 thread | best run | "
+        "| case | what | M hops/s, 1 thread | best run | "
         f"M hops/s, {speeds['threads']} threads | times one thread | pairs run |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "|---|---|---:|---:|---:|---:|---:|",
     ]
     for case in speeds["cases"]:
         hops, pairs = case["packet_hops"] / 1e6, quietest(case, repeat)
         lines.append(
-            f"| {case['case']} | {case['about']} | {before[case['case']]:.2f} | {speed(case, pairs):.2f} | "
+            f"| {case['case']} | {case['about']} | {speed(case, pairs):.2f} | "
             f"{hops / min(pair['one_s'] for pair in case['pairs']):.2f} | "
             f"{hops / median(pair['many_s'] for pair in pairs):.2f} | "
             f"{ratio(pairs):.2f} | {len(case['pairs'])} ({max(pair['control_s'] for pair in pairs) / least:.2f}) |"
