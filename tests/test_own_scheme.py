@@ -248,6 +248,12 @@ def test_the_watch_goes_on_after_a_mistake_and_draws_anew(tmp_path: Path) -> Non
     assert not list(tmp_path.glob(".*.part"))
 
 
+def test_schemes_that_go_by_marks_see_some_in_the_watch() -> None:
+    for scheme in (f"{ROOT / 'examples' / 'own' / 'dctcp_rate.py'}:DctcpRate", "dcqcn"):
+        run = fanin.run(watching.JOIN_LEAVE, scheme=scheme, progress=False)
+        assert (run.flows()["packets_marked"] > 0).all(), scheme
+
+
 def test_other_schemes_run_anew_only_when_it_matters_to_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scheme, marks = tmp_path / "mine.py", tmp_path / "marks.py"
     result = fanin.run(watching.JOIN_LEAVE, scheme="hpcc", set=SHORT, progress=False)
