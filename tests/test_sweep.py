@@ -489,8 +489,16 @@ def test_the_command_tells_what_is_wrong(command: Command, tiny: Path, tmp_path:
     assert json.loads(command("show", "lossy", "--json").stdout)["runs"] == [run]
 
 
+FIRST = """
+import fanin
+class First(fanin.Balancer):
+    def choose(self, packet, hash, choices):
+        return 0
+"""
+
+
 def test_a_dask_cluster_gives_the_same_and_survives_a_worker(
-    command: Command, tiny: Path, tmp_path: Path, threads: ThreadPoolExecutor
+    command: Command, root: Path, tiny: Path, tmp_path: Path, threads: ThreadPoolExecutor
 ) -> None:
     from distributed import Client, LocalCluster
 
@@ -504,6 +512,15 @@ def test_a_dask_cluster_gives_the_same_and_survives_a_worker(
         far = fanin.load_sweep(tmp_path / "far")
         assert far.table().drop("seconds").equals(local.table().drop("seconds"))
         assert far.runs[3].load().manifest["event_hash"] == far.runs[3].numbers["event_hash"]
+        # A scheme and load balancing of one's own, which the workers load from their files.
+        (tmp_path / "first.py").write_text(FIRST)
+        scheme, policy = f"{root}/examples/own/window.py:Window", f"{tmp_path}/first.py:First"
+        spec, short = root / "examples" / "load-balancing.toml", "measure.window=100 us"
+        names = ("--schemes", scheme, "--balancing", policy, "--set", short)
+        done = command("sweep", spec, *names, "--dask", cluster.scheduler_address, "--out", "own")
+        assert done.returncode == 0, done.stderr
+        here = fanin.run(spec, scheme=scheme, balancing=policy, set=[short], progress=False)
+        assert hashes(fanin.load_sweep(tmp_path / "own")) == [here.manifest["event_hash"]]
         with Client(cluster, set_as_default=False) as client:
             workers = list(client.run(os.getpid).values())
             shot: list[int] = []
