@@ -96,6 +96,9 @@ def test_a_library_and_a_class_run_beside_a_built_in_scheme(command: Command, tm
     wrong = command("bench", "--case", "e", "--scheme", "fixed-windw")
     assert wrong.returncode == 1
     assert "fixed-windw" in wrong.stderr
+    gone = command("bench", "--case", "e", "--scheme", "gone.py:Gone")
+    assert (gone.returncode, gone.stderr.count("\n")) == (1, 1)
+    assert gone.stderr.endswith("gone.py: No such file or directory\n")
     policy = command("bench", "--case", "e", "--scheme", "./libchoices.so")
     assert policy.returncode == 1
     assert "./libchoices.so: it has no scheme" in policy.stderr

@@ -41,17 +41,19 @@ def main() -> None:
     assert found.loader is not None
     core = module_from_spec(found)
     found.loader.exec_module(core)
-    if any(".py:" in scheme for scheme in schemes):
-        # A scheme in Python needs the package, which is the folder of this file.
-        sys.path.insert(0, str(Path(__file__).parent.parent))
-        from fanin import _core, own_schemes
-
-        core = _core
-        schemes = [own_schemes.load_scheme(scheme) if ".py:" in scheme else scheme for scheme in schemes]
     try:
+        if any(".py:" in scheme for scheme in schemes):
+            # A scheme in Python needs the package, which is the folder of this file.
+            sys.path.insert(0, str(Path(__file__).parent.parent))
+            from fanin import _core, own_schemes
+
+            core = _core
+            schemes = [own_schemes.load_scheme(scheme) if ".py:" in scheme else scheme for scheme in schemes]
         ids = [scheme_of(scheme, core) if scheme.endswith((".so", ".dylib", ".dll")) else scheme for scheme in schemes]
         record = json.loads(core.bench(case, int(threads), float(scale), *ids))
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        sys.exit(f"{error.filename}: {error.strerror}")
+    except ValueError as error:
         sys.exit(str(error))
     record["peak_rss_bytes"] = peak_rss_bytes()
     print(json.dumps(record))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -262,10 +263,7 @@ def queues(runs: Runs) -> Chart:
     title = "Queues over time"
     panels = []
     for column, name in (("longest_bytes", "longest"), ("total_bytes", "all together")):
-        found, why = measured(
-            runs,
-            lambda results, of=column: over_time.queue_curve(results, column=of),  # type: ignore[misc]
-        )
+        found, why = measured(runs, partial(over_time.queue_curve, column=column))
         if not found:
             return Chart("queues", title, None, why)
         traces = [trace for scheme, table in found.items() for trace in runs.over_time(scheme, table, 1e3, " KB")]

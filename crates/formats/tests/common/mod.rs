@@ -1,6 +1,6 @@
 //! Small files, and where the results of that simulator's own runs are, if they are at hand.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::path::PathBuf;
 

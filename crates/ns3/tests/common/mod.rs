@@ -1,5 +1,5 @@
 //! The micro cases: a star of 17 hosts, all flows at 2 s.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use fanin_cc::Settings;
 use fanin_formats::hpcc::{Config, Flow, Link, Topology};

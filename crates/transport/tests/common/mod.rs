@@ -1,5 +1,5 @@
 //! Endpoints in virtual time: datagrams take a delay, cross a bottleneck that marks, and get lost.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use fanin_cc::Settings;
 use fanin_engine::{Stream, Streams};

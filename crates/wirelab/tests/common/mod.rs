@@ -1,5 +1,5 @@
 //! Shared by the tests of networks on a wire: specs, and what the simulator makes of them.
-#![allow(dead_code)] // each test file uses its own part
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use fanin_experiment::built::Built;
 use fanin_experiment::{CheckedSpec, Spec};

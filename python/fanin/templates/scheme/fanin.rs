@@ -1,6 +1,6 @@
 //! The part of Fanin's `fanin_scheme.h` that a sender needs, in Rust: see there for what each field means. Fanin
 //! refuses a library whose description has another version or size.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "a scheme needs only a part of it")]
 
 use std::ffi::{c_char, c_void};
 
