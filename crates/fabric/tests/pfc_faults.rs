@@ -342,6 +342,37 @@ fn congestion_is_an_origin_and_each_ingress_it_fills_a_root() {
     }
 }
 
+/// Hosts 0 and 1 on switch 4, hosts 2 and 3 on switch 5, and messages both ways over a link of 1 Gb/s in two classes,
+/// so that RESUME frames wait behind data.
+fn both_ways(quanta: u16) -> Simulation {
+    let mut links = vec![(4, 5, gbps(1), us(1))];
+    links.extend([(0, 4), (1, 4), (2, 5), (3, 5)].map(|(host, switch)| (host, switch, gbps(2), us(4))));
+    let mut config = network(graph(4, 2, &links));
+    config.classes = vec![class(true, Marking::Off), class(true, Marking::Off)];
+    config.buffer = lossless(2 * (pfc::headroom(gbps(2), us(4), WIRE, PACKET.pause as u64) + 3 * WIRE), None);
+    config.pauses.quanta = Some(quanta);
+    let of_class = |class| TrafficConfig { class, ..traffic("fixed-window") };
+    let pairs = [(0, 2, 0), (1, 3, 1), (2, 0, 0), (3, 1, 1), (0, 3, 1), (2, 1, 0)];
+    let message = |(at, (src, dst, of)): (u64, (u32, u32, u16))| Message {
+        traffic: of,
+        ..message(ns(700 * at), src, dst, 60_000 + 5_000 * at)
+    };
+    let messages = (0..).zip(pairs).map(message).collect();
+    simulation(config, vec![of_class(1), of_class(2)], messages)
+}
+
+#[test]
+fn pauses_are_refreshed_the_same_where_each_departure_is_an_event() {
+    for quanta in (100..1000).step_by(9) {
+        let (mut lazy, mut eager) = (both_ways(quanta), both_ways(quanta));
+        eager.make_departures_eager();
+        finish(&mut lazy);
+        finish(&mut eager);
+        assert!(lazy.port_counters().iter().any(|port| port.pauses > 2));
+        assert_eq!(lazy.totals(), eager.totals(), "{quanta}");
+    }
+}
+
 /// Faults of any kind, which all end within a millisecond.
 fn faulty() -> impl Strategy<Value = (Case, bool)> {
     let kind = prop_oneof![

@@ -23,6 +23,8 @@ impl<Q: EventQueue> Network<Q> {
             return None;
         }
         timers.wake_at = Time::NEVER;
+        // If the RESUME frame of a lazy port was due before now, nothing has to be repeated any more.
+        self.flush(port);
         self.change_faults(port, now);
         self.refresh_pauses(port, now);
         self.expire_pauses(port, now);
