@@ -390,7 +390,7 @@ def failing(tmp_path: Path, body: str) -> str:
         ("def open(self, path):\n    self.window = float('nan')", "ValueError: window = NaN: it is 0 or more"),
         ("def on_ack(self, ack):\n    self.wake_at = self.now", "is not later than now ="),
         ("def on_ack(self, ack):\n    self.count('cutz')", 'there is no action "cutz"; known: cuts, '),
-        ("def on_send(self, sent):\n    return -1", "OverflowError"),
+        ("def on_send(self, sent):\n    return -1", "ValueError: it returned -1; right is a whole number"),
         ("def poll_request(self, left):\n    return 1", "it has asked 1000 times at one instant"),
         ("def __init__(self, more):\n    pass", "TypeError"),
     ],

@@ -58,8 +58,11 @@ pub struct Outcome {
 const EVENTS_PER_LOOK: u64 = 200_000;
 /// The same for runs with traces, so that few observations accumulate.
 const EVENTS_PER_TAKE: u64 = 5_000;
-/// The same for runs with loaded schemes, which may fail.
-const EVENTS_PER_TRUST: u64 = 20_000;
+/// The same for runs with loaded programs, which may be slow.
+const EVENTS_PER_LOADED: u64 = 20_000;
+/// Packet-hops between two checks whether a loaded program has failed, roughly, and the least and most time.
+const HOPS_PER_CHECK: u64 = 5_000;
+const CHECKS: [Time; 2] = [Time::from_ns(100), Time::from_us(100)];
 /// Real time between two calls of the progress function.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Interval between checks whether all messages have arrived, while draining and if the window ends with the last one.
@@ -212,21 +215,21 @@ fn run_with(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Outcome {
     let Built { network, traffics, measure, warnings, .. } = built;
-    let mut fallible: Vec<Fallible> = Vec::new();
+    let mut loaded = Loaded::default();
     for program in traffics.iter().filter_map(|traffic| traffic.scheme.loaded().cloned()) {
-        fallible.push(Box::new(move || program.failure()));
+        loaded.programs.push(Box::new(move || program.failure()));
     }
     if let Balancing::Own(program) = network.balancing.clone() {
-        fallible.push(Box::new(move || program.failure()));
+        loaded.programs.push(Box::new(move || program.failure()));
     }
     if let Some(program) = network.discipline.clone() {
-        fallible.push(Box::new(move || program.failure()));
+        loaded.programs.push(Box::new(move || program.failure()));
     }
     let traffics = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
     let graph = network.graph;
     let mut runner = Runner::new(engine, traffics, measure, progress);
     runner.threads_reason = reason;
-    runner.fallible = fallible;
+    runner.loaded = loaded;
     for warning in warnings {
         runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
     }
@@ -312,12 +315,50 @@ impl<T> Kept<T> {
 /// Width of a bin of the queue histogram, in bytes.
 const BIN: u64 = 1000;
 
+/// The loaded programs of a run, which may fail. They are asked at times that do not depend on the number of threads,
+/// and what comes between a failure and the next of these is in the results.
+struct Loaded {
+    programs: Vec<Fallible>,
+    step: Time,
+    /// Packet-hops at the last check.
+    hops: u64,
+}
+
+impl Default for Loaded {
+    fn default() -> Self {
+        Self { programs: Vec::new(), step: CHECKS[0], hops: 0 }
+    }
+}
+
+impl Loaded {
+    /// When to check them, after a check at `now`.
+    fn next_check(&self, now: Time) -> Time {
+        if self.programs.is_empty() { Time::NEVER } else { now.saturating_add(self.step) }
+    }
+
+    /// The earliest failure, if there was one.
+    fn check(&mut self, sim: &dyn Engine) -> Option<Failure> {
+        if self.programs.is_empty() {
+            return None;
+        }
+        let hops = sim.packet_hops();
+        let ran = hops - std::mem::replace(&mut self.hops, hops);
+        let [least, most] = CHECKS;
+        if ran < HOPS_PER_CHECK / 2 {
+            self.step = self.step.saturating_mul(2).min(most);
+        } else if ran > HOPS_PER_CHECK * 2 {
+            self.step = Time::from_ps(self.step.as_ps() / 2).max(least);
+        }
+        let failures = self.programs.iter().filter_map(|failure| failure());
+        failures.min_by(|a, b| (a.at, &a.problem).cmp(&(b.at, &b.problem)))
+    }
+}
+
 struct Runner<'a> {
     sim: &'a mut dyn Engine,
     /// Why it has fewer partitions than threads available.
     threads_reason: Option<String>,
-    /// Programs of one's own.
-    fallible: Vec<Fallible>,
+    loaded: Loaded,
     failure: Option<Failure>,
     measure: Measure,
     /// End of the measured window.
@@ -375,7 +416,7 @@ impl<'a> Runner<'a> {
             window_end: measure.warm_up.saturating_add(measure.window),
             measure,
             threads_reason: None,
-            fallible: Vec::new(),
+            loaded: Loaded::default(),
             failure: None,
             traffics,
             samplers,
@@ -442,13 +483,13 @@ impl<'a> Runner<'a> {
         loop {
             let sample = self.samplers.iter().map(|s| s.next).min().unwrap_or(Time::NEVER);
             // A sample is taken before all events of its instant.
-            let to = until.min(sample);
+            let to = until.min(sample).min(self.loaded.next_check(self.sim.now()));
             while !self.run_until(to) {
                 if !self.look() {
                     return false;
                 }
             }
-            if !self.look() {
+            if !self.look() || self.has_failed() {
                 return false;
             }
             if sample <= until && sample == to {
@@ -463,7 +504,7 @@ impl<'a> Runner<'a> {
     /// Runs a slice towards `until`, and writes its traces. Returns whether it reached `until`.
     fn run_until(&mut self, until: Time) -> bool {
         if !self.traces.any() {
-            let budget = if self.fallible.is_empty() { EVENTS_PER_LOOK } else { EVENTS_PER_TRUST };
+            let budget = if self.loaded.programs.is_empty() { EVENTS_PER_LOOK } else { EVENTS_PER_LOADED };
             return self.sim.run_until(until, budget);
         }
         let arrived = self.sim.run_until(until, EVENTS_PER_TAKE);
@@ -474,16 +515,19 @@ impl<'a> Runner<'a> {
     }
 
     fn look(&mut self) -> bool {
-        if let Some(failure) = self.fallible.iter().find_map(|failure| failure()) {
-            (self.failure, self.cancelled) = (Some(failure), true);
-            self.fallible.clear();
-        }
         if self.looked.elapsed() >= LOOK_EVERY {
             self.looked = Instant::now();
             let state = self.state();
             self.cancelled |= !(self.progress)(&state);
         }
         !self.cancelled
+    }
+
+    /// Whether a loaded program has failed: then the run ends.
+    fn has_failed(&mut self) -> bool {
+        self.failure = self.loaded.check(&*self.sim);
+        self.cancelled |= self.failure.is_some();
+        self.cancelled
     }
 
     fn state(&self) -> Progress {

@@ -66,10 +66,11 @@ impl<H> Inner<H> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes a failure of a hook: the run ends. Of several, the earliest is told.
+    /// Notes a failure of a hook of the flow, host or switch `of`, such as "flow 3": the run ends. Of several, the
+    /// earliest is told.
     #[cold]
-    pub fn fail(&self, hook: &str, at: Time, problem: &str) {
-        let problem = format!("{} ({}): {hook} {problem}", self.id, self.place);
+    pub fn fail(&self, hook: &str, of: &str, at: Time, problem: &str) {
+        let problem = format!("{} ({}): {hook} of {of} at {at} {problem}", self.id, self.place);
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         let new = Failure { at, problem };
         if failure.as_ref().is_none_or(|old| (new.at, &new.problem) < (old.at, &old.problem)) {
@@ -92,7 +93,8 @@ impl<H> Inner<H> {
     /// Reports what `watch` of a role tells.
     pub fn watch(
         &self,
-        (hook, watch): (&str, abi::Watch),
+        watch: abi::Watch,
+        (hook, of): (&str, String),
         state: *const c_void,
         at: Time,
         see: &mut dyn FnMut(&'static str, f64),
@@ -103,14 +105,15 @@ impl<H> Inner<H> {
                 return;
             }
             let Some(name) = foreign::text(watched.name).and_then(known) else {
-                return self.fail(hook, at, &format!("gave value {number} no name: set value->name to a text"));
+                return self.fail(hook, &of, at, &format!("gave value {number} no name: set value->name to a text"));
             };
             if !watched.value.is_finite() {
-                return self.fail(hook, at, &format!("reported {name} as {}, which is no number", watched.value));
+                let said = format!("reported {name} as {}, which is no number", watched.value);
+                return self.fail(hook, &of, at, &said);
             }
             see(name, watched.value);
         }
-        self.fail(hook, at, &format!("has more than {MOST_WATCHED} values: return 0 behind the last one"));
+        self.fail(hook, &of, at, &format!("has more than {MOST_WATCHED} values: return 0 behind the last one"));
     }
 }
 

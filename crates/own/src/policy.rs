@@ -87,7 +87,7 @@ impl CPolicy {
     #[cold]
     fn fail(&mut self, hook: &str, now: Time, problem: &str) {
         self.failed = true;
-        self.policy.fail(&format!("{hook} of switch {} at {now}", self.node), now, problem);
+        self.policy.fail(hook, &format!("switch {}", self.node), now, problem);
     }
 }
 

@@ -23,6 +23,8 @@ pub struct CReceiver {
     state: State,
     /// The open flows into this host.
     flows: HashMap<u32, State, BuildHasherDefault<Number>>,
+    /// The flow that the current hook is about.
+    about: Option<u32>,
     now: Time,
     polls: u32,
     /// Whether a hook has failed: then none is called any more, and the defaults hold.
@@ -54,7 +56,8 @@ impl CReceiver {
     pub fn open(scheme: Arc<Inner>, nic: &NicInfo) -> Self {
         let (hooks, state) = (scheme.of.receiver, State::new(scheme.of.receiver.host_size));
         let (flows, now) = (HashMap::default(), Time::ZERO);
-        let mut receiver = Self { wake_at: abi::NEVER, hooks, state, flows, now, polls: 0, failed: false, scheme };
+        let wake_at = abi::NEVER;
+        let mut receiver = Self { wake_at, hooks, state, flows, about: None, now, polls: 0, failed: false, scheme };
         if let Some(open) = hooks.open {
             let nic = nic.into();
             receiver.run("receiver.open", now, &mut Actions::default(), |me, cx| open(me, &nic, cx));
@@ -95,13 +98,21 @@ impl CReceiver {
     ) -> Option<T> {
         let size = self.hooks.flow_size;
         let state = self.flows.entry(flow).or_insert_with(|| State::new(size)).at();
-        self.run(name, cx.now, cx.actions, |me, cx| hook(me, state, cx))
+        self.about = Some(flow);
+        let result = self.run(name, cx.now, cx.actions, |me, cx| hook(me, state, cx));
+        self.about = None;
+        result
     }
 
     #[cold]
     fn fail(&mut self, hook: &str, problem: &str) {
         self.failed = true;
-        self.scheme.fail(hook, self.now, problem);
+        self.scheme.fail(hook, &self.named(), self.now, problem);
+    }
+
+    /// What messages call the one whose hook runs.
+    fn named(&self) -> String {
+        self.about.map_or_else(|| "a receiving host".to_string(), |flow| format!("incoming flow {flow}"))
     }
 
     /// A packet that a hook wants to send.
@@ -200,7 +211,7 @@ impl Receiver for CReceiver {
             return None;
         }
         self.polls += 1;
-        let endless = (self.polls > MOST_PACKETS).then(|| endless(MOST_PACKETS, self.now));
+        let endless = (self.polls > MOST_PACKETS).then(|| endless(MOST_PACKETS));
         let emitted = endless.map_or_else(|| self.emitted(&emit), Err);
         emitted.map_err(|problem| self.fail("receiver.poll_transmit", &problem)).ok()
     }
@@ -210,7 +221,7 @@ impl Receiver for CReceiver {
     }
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(watch) = self.hooks.watch.filter(|_| !self.failed) {
-            self.scheme.watch(("receiver.watch", watch), self.state.read(), self.now, see);
+            self.scheme.watch(watch, ("receiver.watch", self.named()), self.state.read(), self.now, see);
         }
     }
 }

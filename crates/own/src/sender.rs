@@ -19,6 +19,7 @@ pub struct CSender {
     control: abi::Control,
     hooks: &'static abi::Sender,
     state: State,
+    id: u32,
     now: Time,
     requests: u32,
     /// Whether a hook has failed: then none is called any more, and the flow sends nothing.
@@ -37,7 +38,7 @@ impl CSender {
             retime: 0,
         };
         let (hooks, state) = (scheme.of.sender, State::new(scheme.of.sender.size));
-        let mut sender = Self { control, hooks, state, now: cx.now, requests: 0, failed: false, scheme };
+        let mut sender = Self { control, hooks, state, id: path.id.0, now: cx.now, requests: 0, failed: false, scheme };
         if let Some(open) = hooks.open {
             let path = path.into();
             sender.call("sender.open", cx, |me, control, cx| open(me, control, &path, cx));
@@ -74,7 +75,7 @@ impl CSender {
     #[cold]
     fn fail(&mut self, hook: &str, problem: &str) {
         self.failed = true;
-        self.scheme.fail(hook, self.now, problem);
+        self.scheme.fail(hook, &format!("flow {}", self.id), self.now, problem);
     }
 }
 
@@ -162,13 +163,14 @@ impl Sender for CSender {
         }
         self.requests += 1;
         if self.requests > MOST_REQUESTS {
-            self.fail("sender.poll_request", &endless(MOST_REQUESTS, self.now));
+            self.fail("sender.poll_request", &endless(MOST_REQUESTS));
         }
         (!self.failed).then_some(tag)
     }
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(watch) = self.hooks.watch.filter(|_| !self.failed) {
-            self.scheme.watch(("sender.watch", watch), self.state.read(), self.now, see);
+            let of = ("sender.watch", format!("flow {}", self.id));
+            self.scheme.watch(watch, of, self.state.read(), self.now, see);
         }
     }
     fn close(&mut self, cx: &mut C<'_>) {
@@ -179,6 +181,6 @@ impl Sender for CSender {
 }
 
 /// What is wrong with a hook that is called until it answers 0, and never does.
-pub fn endless(times: u32, now: Time) -> String {
-    format!("did not answer 0 in {times} calls at {now}: it is called until it does")
+pub fn endless(times: u32) -> String {
+    format!("did not answer 0 in {times} calls: it is called until it does")
 }

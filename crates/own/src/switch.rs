@@ -16,6 +16,7 @@ pub struct CSwitch {
     wake_at: u64,
     hooks: &'static abi::Switch,
     state: State,
+    node: u32,
     now: Time,
     /// Whether a hook has failed: then none is called any more, and the defaults hold.
     failed: bool,
@@ -26,7 +27,7 @@ impl CSwitch {
     /// A switch comes up.
     pub fn open(scheme: Arc<Inner>, switch: &SwitchInfo<'_>) -> Self {
         let (hooks, state, now) = (scheme.of.switch, State::new(scheme.of.switch.size), Time::ZERO);
-        let mut program = Self { wake_at: abi::NEVER, hooks, state, now, failed: false, scheme };
+        let mut program = Self { wake_at: abi::NEVER, hooks, state, node: switch.node.0, now, failed: false, scheme };
         if let Some(open) = hooks.open {
             let ports: Vec<abi::Port> = switch.ports.iter().map(Into::into).collect();
             let info = abi::SwitchInfo::new(switch, &ports);
@@ -60,7 +61,7 @@ impl CSwitch {
     #[cold]
     fn fail(&mut self, hook: &str, problem: &str) {
         self.failed = true;
-        self.scheme.fail(hook, self.now, problem);
+        self.scheme.fail(hook, &format!("switch {}", self.node), self.now, problem);
     }
 
     #[cold]
@@ -158,7 +159,8 @@ impl SwitchProgram for CSwitch {
     }
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(watch) = self.hooks.watch.filter(|_| !self.failed) {
-            self.scheme.watch(("switch_program.watch", watch), self.state.read(), self.now, see);
+            let of = ("switch_program.watch", format!("switch {}", self.node));
+            self.scheme.watch(watch, of, self.state.read(), self.now, see);
         }
     }
 }

@@ -121,6 +121,9 @@ impl World {
                 self.sender_then_asks(at, |s, slot, now| s.on_notice(slot, now, notice))
             }
             Some(Back::Ack { acked_to, fields, sent_at }) => {
+                // No ACK comes sooner than after a round trip.
+                self.advance(self.now.max(sent_at + RTT))?;
+                let flow = &mut self.flows[at];
                 self.log.note(self.now, Did::Acked(flow.id, fields.ecn_echo));
                 let newly_acked = acked_to.saturating_sub(flow.acked);
                 let in_flight = flow.in_flight();

@@ -208,7 +208,8 @@ impl World {
                 self,
                 "every byte is acknowledged in the end",
                 fruitless < 100 && round < 10_000,
-                "not after {round} round-trip times, the last {fruitless} of them without an acknowledgement"
+                "not after {} waits, the last {fruitless} of them without an acknowledgement",
+                round + 1
             );
             let wait = Time::from_us(100).saturating_mul(1 << fruitless.min(10)).min(PAUSE);
             self.advance(self.now + wait)?;

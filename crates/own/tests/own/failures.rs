@@ -12,28 +12,37 @@ fn a_wrong_value_ends_the_run_and_names_its_hook() {
     assert!(right.failure.is_none() && !right.cancelled);
     assert!(right.run.flows.iter().all(|flow| flow.finished.is_some()));
     let expected = [
-        (1, "sender.on_ack set wake_at to "),
-        (2, "sender.on_ack reports: the window is not what I thought"),
-        (3, "sender.on_timer set wake_at to "),
-        (4, "sender.poll_request did not answer 0 in 65536 calls at "),
-        (5, "sender.watch reported window as NaN, which is no number"),
-        (6, "sender.watch gave value 0 no name: set value->name to a text"),
-        (7, "sender.watch has more than 64 values: return 0 behind the last one"),
-        (8, "receiver.on_data set wake_at to "),
-        (9, "receiver.poll_transmit sends to flow 12345, which is not open towards this host"),
-        (10, "receiver.poll_transmit sends a credit, but the scheme has none: set credit, "),
-        (11, "receiver.poll_transmit sends a packet of kind 17: write FANIN_EMIT_ACK, _CNP or _CREDIT"),
-        (12, "receiver.poll_transmit did not answer 0 in 65536 calls at "),
-        (13, "switch_program.route named port 9, but the switch has 9: they are numbered from 0"),
-        (14, "switch_program.route set wake_at to 1 ps, but it is "),
-        (15, "switch_program.route named port 65536, but the switch has 9: they are numbered from 0"),
-        (16, "switch_program.on_enqueue answered 3: return FANIN_ADMIT, FANIN_MARK or FANIN_DROP"),
+        (1, "sender.on_ack of flow ", "set wake_at to "),
+        (2, "sender.on_ack of flow ", "reports: the window is not what I thought"),
+        (3, "sender.on_timer of flow ", "set wake_at to "),
+        (4, "sender.poll_request of flow ", "did not answer 0 in 65536 calls: it is called until it does"),
+        (5, "sender.watch of flow ", "reported window as NaN, which is no number"),
+        (6, "sender.watch of flow ", "gave value 0 no name: set value->name to a text"),
+        (7, "sender.watch of flow ", "has more than 64 values: return 0 behind the last one"),
+        (8, "receiver.on_data of incoming flow ", "set wake_at to "),
+        (9, "receiver.poll_transmit of a receiving host", "sends to flow 12345, which is not open towards this host"),
+        (10, "receiver.poll_transmit of a receiving host", "sends a credit, but the scheme has none: set credit, "),
+        (
+            11,
+            "receiver.poll_transmit of a receiving host",
+            "sends a packet of kind 17: write FANIN_EMIT_ACK, _CNP or _CREDIT",
+        ),
+        (
+            12,
+            "receiver.poll_transmit of a receiving host",
+            "did not answer 0 in 65536 calls: it is called until it does",
+        ),
+        (13, "switch_program.route of switch ", "named port 9, but the switch has 9: they are numbered from 0"),
+        (14, "switch_program.route of switch ", "set wake_at to 1 ps, but it is "),
+        (15, "switch_program.route of switch ", "named port 65536, but the switch has 9: they are numbered from 0"),
+        (16, "switch_program.on_enqueue of switch ", "answered 3: return FANIN_ADMIT, FANIN_MARK or FANIN_DROP"),
     ];
-    for (wrong, problem) in expected {
+    for (wrong, hook, problem) in expected {
         let outcome = outcome(&format!("{{ id = \"{id}\", wrong = {wrong} }}"));
         let failure = outcome.failure.unwrap_or_else(|| panic!("no failure for {wrong}: {problem}"));
-        let expected = format!("wrong ({}): {problem}", library.display());
-        assert!(failure.problem.starts_with(&expected), "{wrong}: {}\nand not {expected}", failure.problem);
+        let (begins, at) = (format!("wrong ({}): {hook}", library.display()), format!(" at {} {problem}", failure.at));
+        let said = &failure.problem;
+        assert!(said.starts_with(&begins) && said.contains(&at), "{wrong}: {said}\nand not {begins} ...{at}");
         assert!(outcome.cancelled, "{wrong}: what was measured is marked as incomplete");
         assert!((Time::from_us(5)..Time::from_ms(2)).contains(&failure.at), "{wrong}: at {}", failure.at);
     }

@@ -1,6 +1,7 @@
 //! What hooks are given: copies of the values that a built-in scheme sees, with the same names. Times are picoseconds,
 //! rates bits per second, sizes bytes, all of them integers.
 
+use super::calls::Bits32;
 use fanin_cc as cc;
 use fanin_units::{NodeId, Time};
 use pyo3::prelude::*;
@@ -312,9 +313,13 @@ pub struct AckFields(pub cc::AckFields);
 #[pymethods]
 impl AckFields {
     #[new]
-    #[pyo3(signature = (ecn_echo=false, push=false, window=None, cc_feedback=0))]
-    fn new(ecn_echo: bool, push: bool, window: Option<u32>, cc_feedback: u32) -> Self {
-        Self(cc::AckFields { ecn_echo, push, window, cc_feedback })
+    #[pyo3(
+        signature = (ecn_echo=false, push=false, window=None, cc_feedback=Bits32(0)),
+        text_signature = "(ecn_echo=False, push=False, window=None, cc_feedback=0)"
+    )]
+    fn new(ecn_echo: bool, push: bool, window: Option<Bits32>, cc_feedback: Bits32) -> Self {
+        let window = window.map(|window| window.0);
+        Self(cc::AckFields { ecn_echo, push, window, cc_feedback: cc_feedback.0 })
     }
     #[getter]
     fn ecn_echo(&self) -> bool {
@@ -411,8 +416,8 @@ impl Packet {
         self.head.cc_feedback
     }
     #[setter]
-    fn set_cc_feedback(&mut self, value: u32) {
-        self.head.cc_feedback = value;
+    fn set_cc_feedback(&mut self, cc_feedback: Bits32) {
+        self.head.cc_feedback = cc_feedback.0;
     }
     #[getter]
     fn lane(&self) -> u8 {
@@ -479,6 +484,9 @@ pub enum Verdict {
     #[pyo3(name = "DROP")]
     Drop,
 }
+
+/// What a hook at a queue may return.
+pub const VERDICTS: &str = "fanin.Verdict.ADMIT, MARK or DROP, or None";
 
 impl From<Verdict> for cc::Verdict {
     fn from(verdict: Verdict) -> Self {

@@ -1,7 +1,7 @@
 //! Load balancing and queue disciplines as Python objects, one per switch.
 
 use super::args;
-use super::calls::{Caller, Hooks};
+use super::calls::{Caller, Hooks, returned};
 use super::described::{Described, Given};
 use fanin_cc::own::Failure;
 use fanin_cc::{BalancerProgram, Choice, DisciplineProgram, Header, Queued, SwitchInfo, Verdict, flags};
@@ -175,7 +175,7 @@ impl<B: Base<Frozen = pyo3::pyclass::boolean_struct::False>> Maker<B> {
             });
             match made {
                 Ok(object) => program.object = Some(object),
-                Err(error) => program.fail(py, B::HOOKS[OPEN], Time::ZERO, error),
+                Err(error) => program.fail(py, OPEN, Time::ZERO, &error),
             }
             program
         })
@@ -183,7 +183,7 @@ impl<B: Base<Frozen = pyo3::pyclass::boolean_struct::False>> Maker<B> {
 }
 
 impl<B> Program<B> {
-    fn fail(&self, py: Python<'_>, hook: &str, at: Time, error: PyErr) {
+    fn fail(&mut self, py: Python<'_>, hook: usize, at: Time, error: &PyErr) {
         self.caller.fail(py, hook, &format!("switch {}", self.node), at, error);
     }
 }
@@ -225,8 +225,8 @@ impl fanin_cc::Balancer for Program<Balancer> {
                 let all = choices.iter().map(|choice| Py::new(py, args::Choice::from(choice)));
                 let all = PyList::new(py, all.collect::<PyResult<Vec<_>>>()?)?;
                 let packet = Py::new(py, args::Packet { head: *packet })?;
-                let chosen: usize =
-                    object.call_method1(self.hook_names[CHOOSE].bind(py), (packet, hash, all))?.extract()?;
+                let chosen = object.call_method1(self.hook_names[CHOOSE].bind(py), (packet, hash, all))?;
+                let chosen: usize = returned(&chosen, "an index in choices")?;
                 if chosen >= choices.len() {
                     let said = format!("it chose {chosen} of {} ports: they are numbered from 0", choices.len());
                     return Err(PyValueError::new_err(said));
@@ -234,7 +234,7 @@ impl fanin_cc::Balancer for Program<Balancer> {
                 Ok(chosen)
             })();
             chosen.unwrap_or_else(|error| {
-                self.fail(py, BALANCER[CHOOSE], now, error);
+                self.fail(py, CHOOSE, now, &error);
                 0
             })
         })
@@ -242,7 +242,7 @@ impl fanin_cc::Balancer for Program<Balancer> {
 }
 
 impl Program<Discipline> {
-    fn verdict(&self, hook: usize, now: Time, queued: &mut Queued<'_>) -> Verdict {
+    fn verdict(&mut self, hook: usize, now: Time, queued: &mut Queued<'_>) -> Verdict {
         if !self.caller.wants(hook) {
             return Verdict::Admit;
         }
@@ -251,15 +251,15 @@ impl Program<Discipline> {
             let object = object.bind(py);
             object.borrow_mut().now = now;
             let verdict = super::switch::at_queue(py, queued).and_then(|(whole, copy)| {
-                let verdict: Option<args::Verdict> =
-                    object.call_method1(self.hook_names[hook].bind(py), (whole,))?.extract()?;
+                let verdict = object.call_method1(self.hook_names[hook].bind(py), (whole,))?;
+                let verdict: Option<args::Verdict> = returned(&verdict, args::VERDICTS)?;
                 queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
                 Ok(verdict)
             });
             match verdict {
                 Ok(verdict) => verdict.map_or(Verdict::Admit, Into::into),
                 Err(error) => {
-                    self.fail(py, DISCIPLINE[hook], now, error);
+                    self.fail(py, hook, now, &error);
                     Verdict::Admit
                 }
             }
@@ -278,7 +278,7 @@ impl fanin_cc::Discipline for Program<Discipline> {
             Verdict::Mark => can,
             Verdict::Drop => {
                 let said = "a packet that leaves its queue cannot be dropped any more";
-                Python::attach(|py| self.fail(py, DISCIPLINE[ON_DEQUEUE], now, PyValueError::new_err(said)));
+                Python::attach(|py| self.fail(py, ON_DEQUEUE, now, &PyValueError::new_err(said)));
                 false
             }
         }
@@ -310,7 +310,7 @@ fn maker<B: Base>(class: &Bound<'_, PyType>) -> PyResult<impl Fn(Given) -> Maker
     Ok(move |given: Given| Maker {
         class: Python::attach(|py| class.clone_ref(py)),
         params: given.params,
-        caller: Caller { class: name.clone(), hooks, faults: Arc::default() },
+        caller: Caller { class: name.clone(), hooks: hooks.clone(), faults: Arc::default() },
         base: PhantomData,
     })
 }

@@ -22,7 +22,11 @@ struct Role {
 
 impl Role {
     /// The role of a scheme's class by this name, if it has one.
-    fn of<B: pyo3::PyTypeInfo>(scheme: &Bound<'_, PyAny>, name: &str, hooks: &[&'static str]) -> PyResult<Kind> {
+    fn of<B: pyo3::PyTypeInfo>(
+        scheme: &Bound<'_, PyAny>,
+        name: &str,
+        hooks: &'static [&'static str],
+    ) -> PyResult<Kind> {
         let class = scheme.getattr(name)?;
         if class.is_none() {
             return Ok(None);
@@ -39,7 +43,7 @@ impl Role {
 
     fn with(of: &Kind, py: Python<'_>, faults: &Arc<Faults>) -> Option<Self> {
         let (class, name, hooks) = of.as_ref()?;
-        let caller = Caller { class: name.clone(), hooks: *hooks, faults: faults.clone() };
+        let caller = Caller { class: name.clone(), hooks: hooks.clone(), faults: faults.clone() };
         Some(Self { class: class.clone_ref(py), caller })
     }
 }
@@ -76,7 +80,10 @@ impl Program for PythonScheme {
     }
     fn receiver(&self, nic: &NicInfo) -> Box<OwnReceiver> {
         match &self.receiver {
-            Some(role) => Box::new(receiver::Calls::open(&role.caller, &role.class, &self.params, nic)),
+            Some(role) => {
+                let credits = self.about.credits.is_some();
+                Box::new(receiver::Calls::open(&role.caller, &role.class, &self.params, nic, credits))
+            }
             None => Box::new(NoReceiver::<Params>::none()),
         }
     }

@@ -1,14 +1,15 @@
 //! Receivers as Python objects.
 
 use super::args;
-use super::calls::{Caller, Counted, later};
+use super::calls::{Bits32, Caller, Counted, later, returned};
 use super::sender::watch;
 use fanin_cc::own::Params;
 use fanin_cc::{AckFields, AckPlan, Cx, Data, Emit, FlowInfo, MessageStart, NicInfo, ReceiverFlow};
 use fanin_units::{MessageId, Time};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 /// The base class of receivers: the state of a host about all flows into it.
 #[pyclass(subclass, module = "fanin")]
@@ -17,7 +18,23 @@ pub struct Receiver {
     now: Time,
     params: Option<Py<PyAny>>,
     to_send: VecDeque<Emit>,
+    /// The open flows into this host.
+    flows: HashSet<u32>,
+    /// Whether the scheme has a queue for credits.
+    credits: bool,
     counted: Counted,
+}
+
+impl Receiver {
+    /// Sends a packet on its own. `of` is the call that asks for it.
+    fn send(&mut self, of: &str, flow: u32, emit: Emit) -> PyResult<()> {
+        if !self.flows.contains(&flow) {
+            let said = format!("{of} of flow {flow}, which is not open towards this host: keep the numbers of on_open");
+            return Err(PyValueError::new_err(said));
+        }
+        self.to_send.push_back(emit);
+        Ok(())
+    }
 }
 
 #[pymethods]
@@ -29,6 +46,8 @@ impl Receiver {
             now: Time::ZERO,
             params: None,
             to_send: VecDeque::new(),
+            flows: HashSet::new(),
+            credits: false,
             counted: Counted::default(),
         }
     }
@@ -58,16 +77,26 @@ impl Receiver {
         self.counted.count(action, times)
     }
     /// Sends an ACK that was held back.
-    fn send_ack(&mut self, flow: u32, fields: args::AckFields) {
-        self.to_send.push_back(Emit::Ack(ReceiverFlow(flow), fields.0));
+    fn send_ack(&mut self, flow: u32, fields: args::AckFields) -> PyResult<()> {
+        self.send("send_ack", flow, Emit::Ack(ReceiverFlow(flow), fields.0))
     }
     /// Sends a congestion notification packet.
-    fn send_cnp(&mut self, flow: u32) {
-        self.to_send.push_back(Emit::Cnp(ReceiverFlow(flow)));
+    fn send_cnp(&mut self, flow: u32) -> PyResult<()> {
+        self.send("send_cnp", flow, Emit::Cnp(ReceiverFlow(flow)))
     }
     /// Sends a numbered credit of `wire` bytes.
-    fn send_credit(&mut self, flow: u32, number: u32, wire: u32) {
-        self.to_send.push_back(Emit::Credit { flow: ReceiverFlow(flow), number, wire });
+    fn send_credit(&mut self, flow: u32, number: Bits32, wire: Bits32) -> PyResult<()> {
+        let (number, wire) = (number.0, wire.0);
+        let wrong = |said: String| Err(PyValueError::new_err(said));
+        if !self.credits {
+            return wrong(
+                "send_credit: the scheme has no queue for credits; set credits = (size, burst, limit)".into(),
+            );
+        }
+        if !(1..=9000).contains(&wire) {
+            return wrong(format!("send_credit: wire = {wire}: it is 1 to 9000 bytes"));
+        }
+        self.send("send_credit", flow, Emit::Credit { flow: ReceiverFlow(flow), number, wire })
     }
     /// The host comes up.
     fn open(&self, nic: &Bound<'_, PyAny>) {
@@ -160,7 +189,7 @@ pub struct Calls {
 
 impl Calls {
     /// A host comes up: makes an object of `class`.
-    pub fn open(caller: &Caller, class: &Py<PyAny>, params: &Py<PyAny>, nic: &NicInfo) -> Self {
+    pub fn open(caller: &Caller, class: &Py<PyAny>, params: &Py<PyAny>, nic: &NicInfo, credits: bool) -> Self {
         Python::attach(|py| {
             let mut calls = Self {
                 caller: caller.clone(),
@@ -171,7 +200,10 @@ impl Calls {
             };
             let made = class.bind(py).call0().and_then(|object| Ok(object.cast_into::<Receiver>()?));
             let opened = made.and_then(|object| {
-                object.borrow_mut().params = Some(params.clone_ref(py));
+                {
+                    let mut receiver = object.borrow_mut();
+                    (receiver.params, receiver.credits) = (Some(params.clone_ref(py)), credits);
+                }
                 if caller.wants(OPEN) {
                     object.call_method1(HOOKS[OPEN], (Py::new(py, args::NicInfo::from(nic))?,))?;
                 }
@@ -180,21 +212,22 @@ impl Calls {
             });
             match opened {
                 Ok(object) => calls.object = Some(object.unbind()),
-                Err(error) => calls.fail(py, OPEN, Time::ZERO, error),
+                Err(error) => calls.fail(py, OPEN, None, Time::ZERO, &error),
             }
             calls
         })
     }
 
-    fn fail(&mut self, py: Python<'_>, hook: usize, now: Time, error: PyErr) {
-        self.caller.fail(py, HOOKS[hook], "a receiving host", now, error);
+    fn fail(&mut self, py: Python<'_>, hook: usize, flow: Option<u32>, now: Time, error: &PyErr) {
+        let of = flow.map_or_else(|| "a receiving host".to_string(), |flow| format!("incoming flow {flow}"));
+        self.caller.fail(py, hook, &of, now, error);
         (self.wake_at, self.to_send) = (Time::NEVER, VecDeque::new());
     }
 
     /// Calls a hook with these arguments, and returns what it returned as `T`; `None` after a failure.
     fn call<T>(
         &mut self,
-        hook: usize,
+        (hook, flow): (usize, Option<ReceiverFlow>),
         cx: &mut Cx<'_, Params>,
         arguments: impl FnOnce(Python<'_>) -> PyResult<Vec<Py<PyAny>>>,
         result: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
@@ -222,8 +255,15 @@ impl Calls {
             self.wake_at = receiver.wake_at;
             self.to_send.append(&mut receiver.to_send);
             drop(receiver);
-            called.map_err(|error| self.fail(py, hook, cx.now, error)).ok()
+            called.map_err(|error| self.fail(py, hook, flow.map(|flow| flow.0), cx.now, &error)).ok()
         })
+    }
+
+    /// Changes what the object knows of this host.
+    fn change<T>(&self, change: impl FnOnce(&mut Receiver) -> T) {
+        if let Some(object) = &self.object {
+            Python::attach(|py| change(&mut object.bind(py).borrow_mut()));
+        }
     }
 
     /// Calls a hook about a flow.
@@ -234,7 +274,7 @@ impl Calls {
         flow: ReceiverFlow,
         result: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
-        self.call(hook, cx, |py| Ok(vec![flow.0.into_pyobject(py)?.into_any().unbind()]), result)
+        self.call((hook, Some(flow)), cx, |py| Ok(vec![flow.0.into_pyobject(py)?.into_any().unbind()]), result)
     }
 }
 
@@ -243,7 +283,7 @@ fn nothing(_: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 fn fields(value: &Bound<'_, PyAny>) -> PyResult<Option<AckFields>> {
-    Ok(value.extract::<Option<args::AckFields>>()?.map(|fields| fields.0))
+    Ok(returned::<Option<args::AckFields>>(value, "fanin.AckFields or None")?.map(|fields| fields.0))
 }
 
 /// The ACKs that `on_data` asks for: fields of an ACK that covers the packet, or a pair of those for what came before
@@ -252,7 +292,8 @@ fn plan(value: &Bound<'_, PyAny>) -> PyResult<AckPlan> {
     if let Ok((before, now)) = value.extract::<(Option<args::AckFields>, Option<args::AckFields>)>() {
         return Ok(AckPlan { before: before.map(|fields| fields.0), now: now.map(|fields| fields.0) });
     }
-    Ok(AckPlan { before: None, now: fields(value)? })
+    let now: Option<args::AckFields> = returned(value, "fanin.AckFields, None, or a pair of those")?;
+    Ok(AckPlan { before: None, now: now.map(|fields| fields.0) })
 }
 
 fn any<C: pyo3::PyClass>(py: Python<'_>, value: impl Into<PyClassInitializer<C>>) -> PyResult<Vec<Py<PyAny>>> {
@@ -267,7 +308,8 @@ impl fanin_cc::Receiver for Calls {
         unreachable!("the program makes it")
     }
     fn on_open(&mut self, flow: &FlowInfo, _: &mut (), cx: &mut Cx<'_, Params>) {
-        self.call(ON_OPEN, cx, |py| any(py, args::FlowInfo::from(flow)), nothing);
+        self.change(|receiver| receiver.flows.insert(flow.flow.0));
+        self.call((ON_OPEN, Some(flow.flow)), cx, |py| any(py, args::FlowInfo::from(flow)), nothing);
     }
     fn on_syn(&mut self, flow: ReceiverFlow, state: &mut (), cx: &mut Cx<'_, Params>) -> Option<AckFields> {
         if !self.caller.wants(ON_SYN) {
@@ -276,23 +318,23 @@ impl fanin_cc::Receiver for Calls {
         self.about(ON_SYN, cx, flow, fields).flatten()
     }
     fn on_message_start(&mut self, message: &MessageStart<'_>, _: &mut (), cx: &mut Cx<'_, Params>) {
-        self.call(ON_MESSAGE_START, cx, |py| any(py, args::MessageStart::from(message)), nothing);
+        self.call((ON_MESSAGE_START, Some(message.flow)), cx, |py| any(py, args::MessageStart::from(message)), nothing);
     }
     fn on_message_end(&mut self, flow: ReceiverFlow, id: MessageId, _: &mut (), cx: &mut Cx<'_, Params>) {
         let both = |py: Python<'_>| {
             Ok(vec![flow.0.into_pyobject(py)?.into_any().unbind(), id.0.into_pyobject(py)?.into_any().unbind()])
         };
-        self.call(ON_MESSAGE_END, cx, both, nothing);
+        self.call((ON_MESSAGE_END, Some(flow)), cx, both, nothing);
     }
     fn on_data(&mut self, data: &Data, _: &mut (), cx: &mut Cx<'_, Params>) -> AckPlan {
         if !self.caller.wants(ON_DATA) {
             let fields = AckFields { ecn_echo: data.ce, ..AckFields::default() };
             return AckPlan { before: None, now: data.ack_due.then_some(fields) };
         }
-        self.call(ON_DATA, cx, |py| any(py, args::Data::from(data)), plan).unwrap_or_default()
+        self.call((ON_DATA, Some(data.flow)), cx, |py| any(py, args::Data::from(data)), plan).unwrap_or_default()
     }
     fn on_request(&mut self, request: &Data, _: &mut (), cx: &mut Cx<'_, Params>) -> Option<AckFields> {
-        self.call(ON_REQUEST, cx, |py| any(py, args::Data::from(request)), fields).flatten()
+        self.call((ON_REQUEST, Some(request.flow)), cx, |py| any(py, args::Data::from(request)), fields).flatten()
     }
     fn ack_fields(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut Cx<'_, Params>) -> AckFields {
         self.about(ACK_FIELDS, cx, flow, fields).flatten().unwrap_or_default()
@@ -301,11 +343,12 @@ impl fanin_cc::Receiver for Calls {
         self.about(ON_FIN, cx, flow, nothing);
     }
     fn on_close(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut Cx<'_, Params>) {
+        self.change(|receiver| receiver.flows.remove(&flow.0));
         self.about(ON_CLOSE, cx, flow, nothing);
     }
     fn on_timer(&mut self, received: u64, cx: &mut Cx<'_, Params>) {
         self.wake_at = Time::NEVER;
-        self.call(ON_TIMER, cx, |py| Ok(vec![received.into_pyobject(py)?.into_any().unbind()]), nothing);
+        self.call((ON_TIMER, None), cx, |py| Ok(vec![received.into_pyobject(py)?.into_any().unbind()]), nothing);
     }
     #[inline]
     fn poll_transmit(&mut self, _: &mut Cx<'_, Params>) -> Option<Emit> {
@@ -317,7 +360,8 @@ impl fanin_cc::Receiver for Calls {
     }
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(WATCH)) {
-            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, "a receiving host", see));
+            let of = (WATCH, "a receiving host".to_string());
+            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, of, see));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Senders as Python objects.
 
 use super::args;
-use super::calls::{Caller, Counted, kept, later, number};
+use super::calls::{Caller, Counted, kept, later, number, returned};
 use fanin_cc::own::{Params, Shared};
 use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sent};
 use fanin_units::{Rate, Time};
@@ -234,7 +234,7 @@ impl Calls {
     }
 
     fn fail(&mut self, py: Python<'_>, hook: usize, now: Time, error: PyErr) {
-        self.caller.fail(py, HOOKS[hook], &format!("flow {}", self.id), now, error);
+        self.caller.fail(py, hook, &format!("flow {}", self.id), now, &error);
         // Nothing more is sent, so that the run ends soon.
         self.control = Control::rate(Rate::ZERO);
     }
@@ -294,7 +294,8 @@ impl Calls {
             if value.is_none(py) {
                 return None;
             }
-            value.extract::<u32>(py).map_err(|error| self.fail(py, hook, now, error)).ok()
+            let right = "a whole number from 0 to 2^32 - 1, or None";
+            returned::<u32>(value.bind(py), right).map_err(|error| self.fail(py, hook, now, error)).ok()
         })
     }
 }
@@ -330,7 +331,7 @@ impl fanin_cc::Sender for Calls {
             let object = object.bind(py);
             object.borrow_mut().now = cx.now;
             if let Err(error) = object.call_method0("control") {
-                self.caller.fail(py, HOOKS[CONTROL], &format!("flow {}", self.id), cx.now, error);
+                self.caller.note(py, CONTROL, &format!("flow {}", self.id), cx.now, &error);
                 return Control::rate(Rate::ZERO);
             }
             object.borrow().control
@@ -390,7 +391,8 @@ impl fanin_cc::Sender for Calls {
     }
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(WATCH)) {
-            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, &format!("flow {}", self.id), see));
+            let of = (WATCH, format!("flow {}", self.id));
+            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, of, see));
         }
     }
     fn close(&mut self, cx: &mut Cx<'_, Params, Shared>) {
@@ -405,17 +407,28 @@ pub fn watch(
     py: Python<'_>,
     object: &Bound<'_, PyAny>,
     caller: &Caller,
-    of: &str,
+    (hook, of): (usize, String),
     see: &mut dyn FnMut(&'static str, f64),
 ) {
     let seen = object.call_method0("watch").and_then(|values| {
-        values.extract::<Vec<(String, f64)>>().or_else(|_| {
-            let items = values.call_method0("items")?;
-            items.try_iter()?.map(|item| item?.extract::<(String, f64)>()).collect()
-        })
+        let right = "a dictionary of numbers by name";
+        let pairs = returned::<Bound<'_, PyDict>>(&values, right)?.items().iter();
+        let values = pairs.map(|pair| returned::<(String, f64)>(&pair, right)).collect::<PyResult<Vec<_>>>()?;
+        match values.iter().find(|(name, value)| name.is_empty() || !value.is_finite()) {
+            None => Ok(values),
+            Some((name, value)) if name.is_empty() => {
+                Err(PyValueError::new_err(format!("it reports {value} without a name")))
+            }
+            Some((name, value)) => {
+                Err(PyValueError::new_err(format!("it reports \"{name}\" as {value}: report a finite number")))
+            }
+        }
     });
     match seen {
         Ok(values) => values.into_iter().for_each(|(name, value)| see(kept(&name), value)),
-        Err(error) => caller.fail(py, "watch", of, Time::ZERO, error),
+        Err(error) => {
+            let now = object.getattr("now").and_then(|now| now.extract()).unwrap_or(0);
+            caller.note(py, hook, &of, Time::from_ps(now), &error);
+        }
     }
 }

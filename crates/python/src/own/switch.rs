@@ -1,7 +1,7 @@
 //! Programs of switches as Python objects.
 
 use super::args;
-use super::calls::{Caller, Counted, later};
+use super::calls::{Caller, Counted, later, returned};
 use super::sender::watch;
 use fanin_cc::own::Params;
 use fanin_cc::{Cx, Header, Ports, Queued, SwitchInfo, Verdict};
@@ -129,7 +129,7 @@ impl Calls {
     }
 
     fn fail(&mut self, py: Python<'_>, hook: usize, now: Time, error: PyErr) {
-        self.caller.fail(py, HOOKS[hook], &format!("switch {}", self.node), now, error);
+        self.caller.fail(py, hook, &format!("switch {}", self.node), now, &error);
         self.wake_at = Time::NEVER;
     }
 
@@ -202,7 +202,7 @@ impl fanin_cc::SwitchProgram for Calls {
             let copy = Py::new(py, args::Packet { head: *packet })?;
             let arguments =
                 vec![copy.clone_ref(py).into_any(), any(py, ingress)?, any(py, minimal)?, views(py, ports)?];
-            let port: u16 = call(arguments)?.extract(py)?;
+            let port: u16 = returned(call(arguments)?.bind(py), "the number of a port")?;
             if port >= count {
                 let said = format!("the switch has no port {port}: they are 0 to {}", count - 1);
                 return Err(PyValueError::new_err(said));
@@ -215,7 +215,7 @@ impl fanin_cc::SwitchProgram for Calls {
     fn on_enqueue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) -> Verdict {
         let verdict = self.call(ON_ENQUEUE, cx, |py, call| {
             let (whole, copy) = at_queue(py, queued)?;
-            let verdict: Option<args::Verdict> = call(vec![whole])?.extract(py)?;
+            let verdict: Option<args::Verdict> = returned(call(vec![whole])?.bind(py), args::VERDICTS)?;
             queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
             Ok(verdict)
         });
@@ -224,8 +224,7 @@ impl fanin_cc::SwitchProgram for Calls {
     fn on_dequeue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) {
         self.call(ON_DEQUEUE, cx, |py, call| {
             let (whole, copy) = at_queue(py, queued)?;
-            // True marks the packet, as on_enqueue's verdict does.
-            let verdict: Option<args::Verdict> = call(vec![whole])?.extract(py)?;
+            let verdict: Option<args::Verdict> = returned(call(vec![whole])?.bind(py), args::VERDICTS)?;
             queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
             match verdict {
                 None | Some(args::Verdict::Admit) => Ok(()),
@@ -254,8 +253,8 @@ impl fanin_cc::SwitchProgram for Calls {
     }
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(WATCH)) {
-            let of = format!("switch {}", self.node);
-            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, &of, see));
+            let of = (WATCH, format!("switch {}", self.node));
+            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, of, see));
         }
     }
 }
