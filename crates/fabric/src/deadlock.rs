@@ -130,12 +130,15 @@ pub fn prove(graph: &Graph, entry: Entry) -> Report {
 /// Edges after which the search for the shortest cycle settles for any cycle.
 const PATIENCE: u64 = 1 << 22;
 
-/// Channels of a lane between switches and their dependencies.
+/// Channels of a lane between switches and their dependencies. Parallel links have the same dependencies, so the first
+/// stands for all.
 struct Lane {
     hosts: u32,
-    /// Egress ports to switches, per switch a range.
+    /// Egress ports to switches, one to each, per switch a range.
     out: Vec<PortId>,
     out_of: Vec<(u32, u32)>,
+    /// How many parallel links each port stands for.
+    stands_for: Vec<u64>,
     /// The sending and the receiving node of each port.
     node: Vec<NodeId>,
     peer: Vec<NodeId>,
@@ -154,10 +157,18 @@ impl Lane {
             node.extend([link.a, link.b]);
             peer.extend([link.b, link.a]);
         }
-        let (mut out, mut out_of) = (Vec::new(), Vec::new());
+        let (mut out, mut out_of, mut stands_for) = (Vec::new(), Vec::new(), vec![0; ports]);
+        let mut first_to = vec![(NodeId::NONE, PortId::NONE); graph.node_count() as usize];
         for switch in (graph.hosts..graph.node_count()).map(NodeId) {
             let start = out.len() as u32;
-            out.extend(adjacency.of(switch).iter().filter(|(_, to)| !graph.is_host(*to)).map(|(port, _)| *port));
+            for (port, to) in adjacency.of(switch).iter().filter(|(_, to)| !graph.is_host(*to)) {
+                let first = &mut first_to[to.ix()];
+                if first.0 != switch {
+                    *first = (switch, *port);
+                    out.push(*port);
+                }
+                stands_for[first.1.ix()] += 1;
+            }
             out_of.push((start, out.len() as u32));
         }
         let mut words = 0;
@@ -173,7 +184,7 @@ impl Lane {
             })
             .collect();
         let used = vec![false; ports];
-        Self { hosts: graph.hosts, out, out_of, node, peer, used, rows: vec![0; words], row_of }
+        Self { hosts: graph.hosts, out, out_of, stands_for, node, peer, used, rows: vec![0; words], row_of }
     }
 
     /// The ports from a switch to switches.
@@ -239,7 +250,7 @@ impl Lane {
         for port in &self.out {
             for next in self.behind(*port) {
                 waiting[next.ix()] += 1;
-                dependencies += 1;
+                dependencies += self.stands_for[port.ix()] * self.stands_for[next.ix()];
             }
         }
         let mut free: Vec<PortId> = self.out.iter().copied().filter(|p| waiting[p.ix()] == 0).collect();
@@ -254,7 +265,7 @@ impl Lane {
             }
         }
         if done == self.out.len() {
-            let channels = self.out.iter().filter(|p| self.used[p.ix()]).count() as u64;
+            let channels = self.out.iter().filter(|p| self.used[p.ix()]).map(|p| self.stands_for[p.ix()]).sum();
             return Verdict::Acyclic { channels, dependencies };
         }
         let left: Vec<PortId> = self.out.iter().copied().filter(|p| waiting[p.ix()] != 0).collect();
