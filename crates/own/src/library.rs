@@ -239,6 +239,9 @@ fn opened(path: &Path) -> Result<Descriptions, String> {
     let mut hasher = DefaultHasher::new();
     hasher.write(&content);
     let hash = hasher.finish();
+    if is_cut_short(&content) {
+        return Err("it is cut short: build or copy it again".into());
+    }
     let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     let found = match opened.get(path) {
         Some((before, found)) if *before == hash => return Ok(*found),
@@ -255,6 +258,33 @@ fn opened(path: &Path) -> Result<Descriptions, String> {
     };
     opened.insert(path.to_path_buf(), (hash, found));
     Ok(found)
+}
+
+/// Whether a file in the format of Linux (ELF, 64 bits, little-endian) ends before its tables and segments do. The
+/// process would be killed as such a library is loaded.
+fn is_cut_short(content: &[u8]) -> bool {
+    if !content.starts_with(b"\x7fELF\x02\x01") {
+        return false;
+    }
+    let number = |at: u64, bytes: usize| -> Option<u64> {
+        let at = usize::try_from(at).ok()?;
+        let mut wide = [0; 8];
+        wide[..bytes].copy_from_slice(content.get(at..at.checked_add(bytes)?)?);
+        Some(u64::from_le_bytes(wide))
+    };
+    let end_of_all = || -> Option<u64> {
+        let (segments, sections) = (number(32, 8)?, number(40, 8)?);
+        let [segment_size, segment_count, section_size, section_count] =
+            [number(54, 2)?, number(56, 2)?, number(58, 2)?, number(60, 2)?];
+        let mut end = sections.checked_add(section_size * section_count)?;
+        for of in 0..segment_count {
+            let segment = segments.checked_add(of * segment_size)?;
+            // p_offset and p_filesz
+            end = end.max(number(segment.checked_add(8)?, 8)?.checked_add(number(segment.checked_add(32)?, 8)?)?);
+        }
+        Some(end)
+    };
+    end_of_all().is_none_or(|end| end > content.len() as u64)
 }
 
 /// What a library says of its scheme.

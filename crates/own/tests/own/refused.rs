@@ -20,6 +20,12 @@ fn what_is_no_library_of_a_scheme_is_refused() {
     let text = made("text.so");
     std::fs::write(&text, "no library").unwrap();
     assert!(problem(&text).starts_with("it is no shared library that can be loaded here: "));
+    let whole = std::fs::read(compile(&of_tests("wrong.c"), "whole.so", &[])).unwrap();
+    for length in (64..whole.len()).step_by(500) {
+        let cut = made("cut.so");
+        std::fs::write(&cut, &whole[..length]).unwrap();
+        assert_eq!(problem(&cut), "it is cut short: build or copy it again", "{length}");
+    }
     let undefined =
         "-DENTRY=void missing(void); const struct fanin_scheme *fanin_scheme(void) { missing(); return 0; }";
     assert!(refused("undefined.so", &[undefined]).contains("undefined symbol: missing"));
