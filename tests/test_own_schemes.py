@@ -499,6 +499,7 @@ POST = "a: int = 1\n\n    def __post_init__(self) -> None:\n        "
         (PARAMS.format("a: int = field(default='5 us', metadata={'unit': 'time'})"), "write a number of picoseconds, "
          "like 5000000 for 5 us"),
         (PARAMS.format("a: str = field(default='x', metadata={'unit': 'time'})"), 'has the unit "time", and so it is'),
+        (PARAMS.format("a: int = field(default=1, metadata={'units': 'time'})"), 'did you mean "unit"?'),
         (PARAMS.format("a: dict = 1"), "Params.a is a dict: it is an int"),
         # Fields of a scheme.
         (FIELDS.format("Params = Flow()"), "Params is an object of Flow: it is the class itself, Params = Flow"),
@@ -515,6 +516,7 @@ POST = "a: int = 1\n\n    def __post_init__(self) -> None:\n        "
         (SENDER.format("def on_akc(self, ack): pass"), "Flow has a method on_akc, but fanin.Sender has no hook of this "
          "name; did you mean on_ack? Call a helper of your own _on_akc"),
         (SENDER.format("def onAck(self, ack): pass"), "did you mean on_ack?"),
+        (SENDER.format("def on_data(self, data): pass"), "a hook of fanin.Receiver, but none of fanin.Sender"),
         (SENDER.format("def on_ack(self, ack): yield"), "Flow.on_ack has a yield"),
         (SENDER.format("async def on_ack(self, ack): pass"), "Flow.on_ack is async"),
         (SENDER.format("on_ack = 5"), "Flow.on_ack is 5: a hook is a function"),

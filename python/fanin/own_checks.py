@@ -11,6 +11,8 @@ import typing
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
+from fanin._core import Balancer, Discipline, Receiver, Sender, SwitchProgram
+
 T = TypeVar("T")
 
 MOST_HEADER = 1000
@@ -45,11 +47,22 @@ def check_role(own: type, base: type, called: str = "") -> None:
             raise ValueError(
                 f"{where} in the class would hide that of each object: set self.{name} in a hook like open"
             )
+        elif isinstance(function, types.FunctionType) and name.startswith("on_") and (others := _others(name)):
+            raise ValueError(
+                f"{called} has a method {name}, which is a hook of {' and '.join(others)}, but none of "
+                f"fanin.{base.__name__}; call a helper of your own _{name}"
+            )
         elif isinstance(function, types.FunctionType) and (near := _near(name, hooks)):
             raise ValueError(
                 f"{called} has a method {name}, but fanin.{base.__name__} has no hook of this name; did you mean "
                 f"{near}? Call a helper of your own _{name}"
             )
+
+
+def _others(name: str) -> list[str]:
+    """The base classes that have a hook of this name."""
+    bases: tuple[type, ...] = (Sender, Receiver, SwitchProgram, Balancer, Discipline)
+    return [f"fanin.{base.__name__}" for base in bases if name in hooks_of(base)]
 
 
 def need_hook(own: type, base: type, hooks: Collection[str], example: str) -> None:

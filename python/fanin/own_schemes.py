@@ -445,6 +445,9 @@ def _kinds(own: Loadable) -> dict[str, type]:
         if kind not in _TYPES:
             said = kind.__name__ if isinstance(kind, type) else kind
             raise ValueError(f"{where} is a {said}: it is an int, a float, a bool or a str")
+        for known in ("unit", "doc"):
+            if f"{known}s" in field.metadata:
+                raise ValueError(f'{where} has metadata "{known}s", which mean nothing; did you mean "{known}"?')
         if field.default is dataclasses.MISSING:
             raise ValueError(f"{where} has no default; every parameter has one")
         kinds[field.name] = kind
