@@ -447,7 +447,7 @@ def _kinds(own: Loadable) -> dict[str, type]:
             raise ValueError(f"{where} is a {said}: it is an int, a float, a bool or a str")
         for known in ("unit", "doc"):
             if f"{known}s" in field.metadata:
-                raise ValueError(f'{where} has metadata "{known}s", which mean nothing; did you mean "{known}"?')
+                raise ValueError(f'{where} has the metadata "{known}s", which means nothing; did you mean "{known}"?')
         if field.default is dataclasses.MISSING:
             raise ValueError(f"{where} has no default; every parameter has one")
         kinds[field.name] = kind
