@@ -136,7 +136,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "examples/wire/incast.toml", folder / "examples/wire")
     (folder / "tree.topo").write_text(TREE)
     (folder / "matrix.cm").write_text(MATRIX)
-    (folder / "my_policy.py").write_text("import fanin\nclass MyPolicy(fanin.Balancer):\n    pass\n")
+    choose = "def choose(self, packet, hash, choices):\n        return 0\n"
+    (folder / "my_policy.py").write_text(f"import fanin\nclass MyPolicy(fanin.Balancer):\n    {choose}")
     for line in (
         "fanin compare examples/incast.toml --out runs/incast",
         "fanin compare examples/incast.toml --out runs/a",

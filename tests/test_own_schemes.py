@@ -416,7 +416,10 @@ def test_the_command_runs_it_and_ends_with_1_after_a_failure(tmp_path: Path, com
     assert (tmp_path / "both" / "failing" / "flows.arrow").is_file()
     bad = failing(tmp_path, "def on_ack(self, ack):\n    1 / 0")
     own = tmp_path / "net.py"
-    own.write_text("import fanin\nclass B(fanin.Balancer):\n    pass\nclass D(fanin.Discipline):\n    pass\n")
+    balancer = "class B(fanin.Balancer):\n    def choose(self, packet, hash, choices):\n        return 0\n"
+    own.write_text(
+        f"import fanin\n{balancer}class D(fanin.Discipline):\n    def on_enqueue(self, queued):\n        pass\n"
+    )
     done = command("run", "spec.json", "--balancing", f"{own}:B", "--discipline", f"{own}:D", "--out", "net")
     assert done.returncode == 0, done.stderr
     assert 'balancing = "b"\n' in (tmp_path / "net" / "spec.resolved.toml").read_text()
@@ -467,6 +470,126 @@ def test_what_is_no_scheme_is_a_clear_error(tmp_path: Path, text: str, name: str
     with pytest.raises(fanin.SpecError) as error:
         fanin.load_scheme(f"{tmp_path / 'own.py'}:{name}")
     assert said in str(error.value)
+
+
+HEAD = "import sys\nfrom dataclasses import dataclass, field\n\nimport fanin\n\n\n"
+
+PARAMS = HEAD + "@dataclass\nclass P:\n    {}\n\n\nclass S(fanin.Scheme):\n    Params = P\n    Sender = fanin.Sender\n"
+FIELDS = HEAD + "class Flow(fanin.Sender):\n    pass\n\n\nclass S(fanin.Scheme):\n    Sender = Flow\n    {}\n"
+SENDER = HEAD + "class Flow(fanin.Sender):\n    {}\n\n\nclass S(fanin.Scheme):\n    Sender = Flow\n"
+POLICY = HEAD + "class S(fanin.{}):\n    {}\n"
+POST = "a: int = 1\n\n    def __post_init__(self) -> None:\n        "
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # What one's own code raises, with its line.
+        (PARAMS.format(POST + "raise RuntimeError('why')"), "its parameters, P (FILE, line 12) raised RuntimeError: "),
+        (PARAMS.format(POST + "assert self.a > 1"), "its parameters, P (FILE, line 12) raised AssertionError"),
+        (PARAMS.format(POST + "sys.exit(4)"), "P (FILE, line 12) called sys.exit(4), which would end Fanin"),
+        ("import sys\nsys.exit()\n", "FILE:2: called sys.exit(), which would end Fanin; raise an error instead"),
+        ("raise MemoryError\n", "FILE:1: MemoryError"),
+        # Parameters.
+        (PARAMS.format("a: 'E' = 1"), "the types in Params cannot be read: NameError: name 'E' is not defined"),
+        (PARAMS.format("id: int = 1"), "Params.id: a spec has the id of the scheme under this name"),
+        (PARAMS.format("a: int = 0.5"), "Params.a has the default 0.5: it must be a whole number"),
+        (PARAMS.format("a: int = 2**70"), "Params.a has the default 1180591620717411303424: a whole number is below"),
+        (PARAMS.format("a: float = float('nan')"), "Params.a has the default nan: a spec has finite numbers only"),
+        (PARAMS.format("a: int = field(default='5 us', metadata={'unit': 'time'})"), "write a number of picoseconds, "
+         "like 5000000 for 5 us"),
+        (PARAMS.format("a: str = field(default='x', metadata={'unit': 'time'})"), 'has the unit "time", and so it is'),
+        (PARAMS.format("a: int = field(default=1, metadata={'units': 'time'})"), 'did you mean "unit"?'),
+        (PARAMS.format("a: dict = 1"), "Params.a is a dict: it is an int"),
+        # Fields of a scheme.
+        (FIELDS.format("Params = Flow()"), "Params is an object of Flow: it is the class itself, Params = Flow"),
+        (FIELDS.format("Sender = Flow()"), "Sender is an object of Flow: it is the class itself, Sender = Flow"),
+        (FIELDS.format("credits = (84, 100, 50)"), "credits = (84, 100, 50): it is the bytes of a credit, 1 to 9000"),
+        (FIELDS.format("header_data = -1"), "header_data = -1: it is a whole number from 0 to 1000"),
+        (FIELDS.format("wants_ecn = 'no'"), "wants_ecn = 'no': it is True or False"),
+        (FIELDS.format("id = 5"), "id = 5: it is a text"),
+        (FIELDS.format("want_ecn = False"), "it has a field want_ecn, but a scheme has none of this name; did you mean "
+         "wants_ecn?"),
+        (FIELDS.format("Reciever = fanin.Receiver"), "did you mean Receiver?"),
+        (FIELDS.format("def on_ack(self, ack): pass"), "it has a hook on_ack, which belongs into its Sender"),
+        # Hooks that would never be called, or do nothing.
+        (SENDER.format("def on_akc(self, ack): pass"), "Flow has a method on_akc, but fanin.Sender has no hook of this "
+         "name; did you mean on_ack? Call a helper of your own _on_akc"),
+        (SENDER.format("def onAck(self, ack): pass"), "did you mean on_ack?"),
+        (SENDER.format("def on_data(self, data): pass"), "a hook of fanin.Receiver, but none of fanin.Sender"),
+        (SENDER.format("def on_ack(self, ack): yield"), "Flow.on_ack has a yield"),
+        (SENDER.format("async def on_ack(self, ack): pass"), "Flow.on_ack is async"),
+        (SENDER.format("on_ack = 5"), "Flow.on_ack is 5: a hook is a function"),
+        (SENDER.format("window = 5"), "Flow.window in the class would hide that of each object: set self.window"),
+        (POLICY.format("Balancer", "def chose(self, packet, hash, choices): return 0"), "did you mean choose?"),
+        (POLICY.format("Balancer", "pass"), "it has no choose: write def choose(self, packet, hash, choices)"),
+        (POLICY.format("Discipline", "pass"), "it has no on_enqueue and no on_dequeue: write def on_enqueue"),
+        (POLICY.format("Discipline", "id = 5"), "id = 5: it is a text"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_class_is_told_when_it_is_loaded(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(text)
+    with pytest.raises(fanin.SpecError) as error:
+        fanin.load_scheme(f"{file}:S")
+    assert str(error.value).startswith(str(file))
+    assert said.replace("FILE", str(file)) in str(error.value)
+    assert not str(error.value).endswith(": ")
+
+
+def test_names_of_ones_own_are_no_slips(tmp_path: Path) -> None:
+    helpers = ("reopen", "lose", "batch", "routes", "closed", "counter", "update_rate", "on_tick", "on_mark", "_on_akc")
+    methods = "\n\n".join(f"    def {name}(self): yield" for name in helpers)
+    text = HEAD + f"class Flow(fanin.Sender):\n    rates = (1, 2)\n\n{methods}\n\n\nclass S(fanin.Scheme):\n"
+    (tmp_path / "own.py").write_text(text + "    Sender = Flow\n    version = name = telemetries = 3\n")
+    assert fanin.load_scheme(f"{tmp_path / 'own.py'}:S") == "s"
+
+
+def test_what_the_class_of_parameters_refuses_is_told_with_the_key_and_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(PARAMS.format(POST + "assert self.a < 9"))
+    fanin.load_scheme(f"{file}:S")
+    with pytest.raises(fanin.SpecError) as error:
+        fanin.run(spec(INCAST | {"scheme": {"id": "s", "a": 9}}), progress=False)
+    assert f"traffic[0].scheme.a: its parameters, P ({file}, line 12) raised AssertionError" in str(error.value)
+
+
+def test_two_classes_that_are_compared_need_ids_of_their_own(tmp_path: Path, command_here: Command) -> None:
+    (tmp_path / "spec.json").write_text(json.dumps(spec(window="20 us")))
+    mine = (
+        "class Mine(fanin.Scheme):\n    Sender = fanin.Sender\n\n\nclass D(fanin.Discipline):\n    on_enqueue = print"
+    )
+    for folder in "ab":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(HEAD + mine + "\n")
+    one, other = (f"{tmp_path}/{folder}/mine.py:Mine" for folder in "ab")
+    said = f'{other} and {one} both have the id "mine": give one of them another one, like id = "mine-2"'
+    for line in (
+        ["compare", "spec.json", "--schemes", f"{one},b/mine.py:Mine"],
+        ["sweep", "spec.json", "--schemes", f"a/mine.py:Mine,{other}"],
+        ["run", "spec.json", "--load", one, "--load", other],
+    ):
+        done = command_here(*line)
+        assert (done.returncode, done.stderr) == (2, f"error: {said}\n")
+    done = command_here("run", "spec.json", "--load", "a/mine.py:D", "--discipline", "b/mine.py:D")
+    assert 'mine.py:D both have the id "d"' in done.stderr
+    with pytest.raises(fanin.SpecError, match="both have the id"):
+        fanin.compare(spec(), [one, other], progress=False)
+    # One after the other is how notebooks work; the same one twice is one.
+    assert [fanin.load_scheme(own) for own in (one, other, one)] == ["mine"] * 3
+    done = command_here("check", "spec.json", "--load", one, "--load", "a/mine.py:Mine", "--scheme", "mine")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_path_is_no_id(tmp_path: Path) -> None:
+    (tmp_path / "mine.c").write_text("int x;")
+    with pytest.raises(
+        fanin.SpecError, match=r"mine\.c: a scheme of your own is FILE.py:CLASS, or a shared library like"
+    ):
+        fanin.load_scheme(tmp_path / "mine.c")
+    assert own_schemes.is_reference(f"{tmp_path}/lib.so.1.2")
+    assert own_schemes.is_reference("./nonesuch")
+    assert not own_schemes.is_reference("dcqcn+irn")
 
 
 def test_a_file_that_is_saved_again_is_loaded_anew(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -15,7 +16,7 @@ from matplotlib.patches import Rectangle
 from rich.console import Console
 
 import fanin
-from fanin import plot
+from fanin import own_schemes, plot
 from fanin.delay_breakdown import STEPS, Link, breakdown, by_port, follow, headline, hop_delays, traced
 
 LONE = """
@@ -244,6 +245,32 @@ def test_the_slowest_message_is_found_and_run_again(tmp_path: Path) -> None:
     assert "waiting at sw0>h0" in text
     assert "same event hash" in text
     assert answer.plot(tmp_path / "why.svg").axes
+
+
+class Kept(fanin.Balancer):
+    """The first of the ports, by a parameter."""
+
+    @dataclass(frozen=True)
+    class Params:
+        """One that is not used."""
+
+        port: int = 0
+
+    def choose(self, packet: fanin.Packet, hash: int, choices: list[fanin.Choice]) -> int:  # noqa: A002, ARG002
+        """The first."""
+        return 0
+
+
+def test_a_run_that_cannot_be_repeated_is_named(tiny: Path) -> None:
+    result = fanin.run(tiny, balancing=Kept, progress=False)
+    assert fanin.why(result, progress=False).repeated
+    own_schemes.forget_schemes()
+    with pytest.raises(fanin.SpecError, match='"kept" is not loaded; load it with --load'):
+        fanin.why(result, progress=False)
+    fanin.load_scheme(Kept)
+    result = replace(result, label="mine", spec=result.spec | {"seeed": 1})
+    with pytest.raises(fanin.SpecError, match=r"^mine/spec.resolved.toml: seeed: unknown key"):
+        fanin.why(result, progress=False)
 
 
 def test_a_message_is_named_by_its_row_or_by_its_number(tmp_path: Path) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from fanin import _core
+from fanin import _core, own_schemes
 from fanin.delay_breakdown import HOST_CAUSES, LABELS, Breakdown, breakdown, by_cause, by_port, headline, hop_delays
 from fanin.hpcc import HpccJob
 from fanin.over_time import message_number
 from fanin.result import Result, load
 from fanin.run_folder import RunError
-from fanin.runs import Watcher, run, run_one
+from fanin.runs import Job, Watcher, run_one
 from fanin.spec import section
 
 if TYPE_CHECKING:
@@ -163,7 +163,9 @@ def why(
     else:
         given = asked.given_flows if flows is None else flows
         trace = f"measure.trace=['{name}']"
-        once_more = run(again(asked), set=[trace], flows=given, progress=until(stop_s, progress))
+        own_schemes.need_loaded(asked.spec, asked.label)
+        job = replace(Job.of(again(asked), [trace]), name=f"{asked.label}/spec.resolved.toml").using(None, None)
+        once_more = run_one(job.within().on(None), flows=given, progress=until(stop_s, progress))
     if once_more.hops().is_empty():
         raise RunError(f"{asked.label}: {name} sent nothing before the run stopped at {once_more.simulated_ms:.3f} ms")
     same = None if asked.cancelled else once_more.manifest["event_hash"] == asked.manifest["event_hash"]

@@ -12,7 +12,7 @@ from typing import Protocol, cast
 from fanin import _core, limits
 from fanin._core import LimitError
 from fanin.comparison import Comparison
-from fanin.own_schemes import policy_changes
+from fanin.own_schemes import each_id_once, policy_changes
 from fanin.own_schemes import resolved as resolved_scheme
 from fanin.result import load
 from fanin.run_folder import RunError, read_document
@@ -114,7 +114,9 @@ def compare(
         if schemes != "all":
             raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
         schemes = every_scheme(spec, set=changes)[0]
-    each_scheme = schemes_to_compare(resolved) if schemes is None else [str(resolved_scheme(one)) for one in schemes]
+    with each_id_once():
+        own = None if schemes is None else [str(resolved_scheme(one)) for one in schemes]
+    each_scheme = schemes_to_compare(resolved) if own is None else own
     wanted = [
         (scheme, seed, place)
         for scheme in dict.fromkeys(each_scheme)

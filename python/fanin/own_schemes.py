@@ -12,14 +12,16 @@ import os
 import re
 import sys
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from fanin import _core
+from fanin import _core, own_checks
 from fanin._core import Balancer, Discipline, Receiver, Sender, SpecError, SwitchProgram
-from fanin.spec import PS_OF_TIME
+from fanin.spec import PS_OF_TIME, Spec, named, section, traffics
 
 
 class Scheme:
@@ -79,6 +81,9 @@ _KINDS: dict[Kind, tuple[type, str]] = {
 }
 """The base class of each kind, and what one is called."""
 
+_ROLES: dict[str, type] = {"Sender": Sender, "Receiver": Receiver, "Switch": SwitchProgram}
+"""The base class of each role of a scheme."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
@@ -94,16 +99,55 @@ class Origin:
 
 _loaded: dict[tuple[Kind, str], Origin] = {}
 
+_together: ContextVar[dict[tuple[Kind, str], Origin] | None] = ContextVar("_together", default=None)
+"""What was loaded for what goes on now, where each id must mean one thing."""
+
+
+@contextmanager
+def each_id_once() -> Iterator[None]:
+    """Within it two different schemes or policies of one's own must not have the same id, of which one would be taken
+    for the other: loading the second raises `SpecError`. Otherwise the one that was loaded last has the id."""
+    if _together.get() is not None:
+        yield
+        return
+    before = _together.set({})
+    try:
+        yield
+    finally:
+        _together.reset(before)
+
+
+def _remember(origin: Origin) -> None:
+    """Notes what was loaded; raises `SpecError` where `each_id_once` forbids it."""
+    key = (origin.kind, origin.id)
+    _loaded[key] = origin
+    together = _together.get()
+    if together is None:
+        return
+    other = together.setdefault(key, origin)
+    if other.reference != origin.reference:
+        raise SpecError(
+            f'{_shown(origin.reference)} and {_shown(other.reference)} both have the id "{origin.id}": give one of '
+            f'them another one, like id = "{origin.id}-2"'
+        )
+
+
+def _shown(reference: str | Loadable) -> str:
+    return reference if isinstance(reference, str) else f"{reference.__module__}.{reference.__qualname__}"
+
+
 REFERENCE = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_][A-Za-z_0-9.]*)")
 """How the command line names a class."""
 
-LIBRARY = (".so", ".dylib", ".dll")
+LIBRARY = re.compile(r".+\.(so(\.\d+)*|dylib|dll)")
 """How the names of shared libraries end."""
 
 
 def is_reference(name: str) -> bool:
-    """Whether a name is no id of a scheme but says where one is: `FILE.py:CLASS`, or the path of a library."""
-    return REFERENCE.fullmatch(name) is not None or name.endswith((*LIBRARY, ".py"))
+    """Whether a name is no id of a scheme but says where one is: `FILE.py:CLASS`, or a path, which an id is never."""
+    if REFERENCE.fullmatch(name) is not None or LIBRARY.fullmatch(name) is not None or name.endswith(".py"):
+        return True
+    return "/" in name or os.sep in name or ("." in name and Path(name).exists())
 
 
 def load_scheme(scheme: LoadableLike) -> str:
@@ -124,17 +168,21 @@ def loaded_ids(own: LoadableLike) -> dict[Kind, str]:
     if isinstance(own, type):
         return _load_class(own, own, _digest_of_class(own))
     reference = os.fspath(own)
-    if reference.endswith(LIBRARY):
+    if LIBRARY.fullmatch(reference) is not None:
         path = str(Path(reference).resolve())
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
         found = _core.load_library(path)
         ids = {kind: found[kind] for kind in _KINDS if kind in found}
         for kind, name in ids.items():
-            _loaded[kind, name] = Origin(kind, name, path, digest)
+            _remember(Origin(kind, name, path, digest))
         return ids
     match = REFERENCE.fullmatch(reference)
     if match is None:
-        raise SpecError(f"{reference}: a scheme of your own is FILE.py:CLASS, or a shared library like ./libmine.so")
+        Path(reference).stat()
+        raise SpecError(
+            f"{reference}: a scheme of your own is FILE.py:CLASS, or a shared library like ./libmine.so, whose name "
+            "ends in .so, .so.1, .dylib or .dll"
+        )
     path = str(Path(match["file"]).resolve())
     content = Path(path).read_bytes()
     found = _named(match, _module(path, content), path)
@@ -193,6 +241,25 @@ def all_known() -> dict[Kind, list[Mapping[str, object]]]:
     return known
 
 
+def need_loaded(spec: Spec, place: str) -> None:
+    """Raises `SpecError` for a scheme or a policy of a resolved spec that is not known to this process; `place` is that
+    of the spec in the message."""
+    network = section(spec, "network")
+    wanted: list[tuple[Kind, str, object]] = [
+        ("scheme", f"traffic.{traffic['name']}.scheme", traffic["scheme"]) for traffic in traffics(spec)
+    ]
+    # A policy of one's own is a table where it has parameters; otherwise the native module tells.
+    policies: tuple[Literal["balancing", "discipline"], ...] = ("balancing", "discipline")
+    wanted += [(kind, f"network.{kind}", network[kind]) for kind in policies if isinstance(network.get(kind), dict)]
+    known = all_known()
+    for kind, key, choice in wanted:
+        if all(row["id"] != named(choice) for row in known[kind]):
+            raise SpecError(
+                f'{place}: {key}: "{named(choice)}" is not loaded; load it with --load FILE.py:CLASS or '
+                "fanin.load_scheme"
+            )
+
+
 def origins() -> tuple[Origin, ...]:
     """Where what is loaded came from, for other processes."""
     return tuple(_loaded.values())
@@ -245,15 +312,16 @@ def _module(path: str, content: bytes) -> object:
     sys.path.insert(0, folder)
     try:
         exec(compile(content, path, "exec"), module.__dict__)
-    except Exception as error:
-        line = _line_in(path, error)
-        raise SpecError(f"{path}{line}: {type(error).__name__}: {error}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise SpecError(f"{path}{_line_in(path, error)}: {own_checks.described(error)}") from error
     finally:
         sys.path.remove(folder)
     return module
 
 
-def _line_in(path: str, error: Exception) -> str:
+def _line_in(path: str, error: BaseException) -> str:
     """`:LINE` where an exception has to do with a line of this file."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return f":{error.lineno}"
@@ -293,8 +361,9 @@ def _load_class(own: type, reference: str | Loadable, digest: str) -> dict[Kind,
     if kind is None:
         raise SpecError(f"{where}: it is no subclass of fanin.Scheme, fanin.Balancer or fanin.Discipline")
     own = typing.cast("Loadable", own)
-    name = own.id or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own.__name__).lower().strip("_")
     try:
+        _check(own)
+        name = own.id or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own.__name__).lower().strip("_")
         defaults = _defaults(own)
         facts: dict[str, object] = {
             "id": name,
@@ -307,8 +376,23 @@ def _load_class(own: type, reference: str | Loadable, digest: str) -> dict[Kind,
         load(own, facts, lambda text: _params(own, json.loads(text)))
     except (ValueError, TypeError, OverflowError) as error:
         raise SpecError(f"{where}: {error}") from error
-    _loaded[kind, name] = Origin(kind, name, reference, digest)
+    _remember(Origin(kind, name, reference, digest))
     return {kind: name}
+
+
+def _check(own: Loadable) -> None:
+    """Raises `ValueError` for what can be seen to be wrong with a class."""
+    if issubclass(own, Scheme):
+        own_checks.check_scheme(own, Scheme, _ROLES)
+        return
+    base: type[Balancer | Discipline] = Balancer if issubclass(own, Balancer) else Discipline
+    if not isinstance(own.id, str):
+        raise ValueError(f"id = {own.id!r}: it is a text")
+    own_checks.check_role(own, base)
+    if base is Balancer:
+        own_checks.need_hook(own, base, ["choose"], "def choose(self, packet, hash, choices)")
+    else:
+        own_checks.need_hook(own, base, ["on_enqueue", "on_dequeue"], "def on_enqueue(self, queued), for example")
 
 
 _FACTS = (
@@ -346,16 +430,26 @@ def _kinds(own: Loadable) -> dict[str, type]:
     params = own.Params
     if params is None:
         return {}
+    own_checks.check_class("Params", params)
     if not dataclasses.is_dataclass(params):
         raise ValueError("Params is no dataclass: put @dataclass above it")
-    hints = typing.get_type_hints(params)
+    try:
+        hints = typing.get_type_hints(params)
+    except Exception as error:
+        raise ValueError(f"the types in Params cannot be read: {own_checks.described(error)}") from error
     kinds: dict[str, type] = {}
     for field in dataclasses.fields(params):
-        kind = hints[field.name]
+        kind, where = hints[field.name], f"Params.{field.name}"
+        if field.name == "id":
+            raise ValueError(f"{where}: a spec has the id of the scheme under this name; call the parameter otherwise")
         if kind not in _TYPES:
-            raise ValueError(f"Params.{field.name} is a {kind}: it is an int, a float, a bool or a str")
+            said = kind.__name__ if isinstance(kind, type) else kind
+            raise ValueError(f"{where} is a {said}: it is an int, a float, a bool or a str")
+        for known in ("unit", "doc"):
+            if f"{known}s" in field.metadata:
+                raise ValueError(f'{where} has the metadata "{known}s", which means nothing; did you mean "{known}"?')
         if field.default is dataclasses.MISSING:
-            raise ValueError(f"Params.{field.name} has no default; every parameter has one")
+            raise ValueError(f"{where} has no default; every parameter has one")
         kinds[field.name] = kind
     return kinds
 
@@ -398,6 +492,27 @@ def _units(own: Loadable) -> dict[str, str]:
     return found
 
 
+_IN_UNITS = {"time": "picoseconds", "rate": "bits per second", "bytes": "bytes"}
+"""What the number of a parameter with a unit counts."""
+
+
+def _check_defaults(own: Loadable, values: Mapping[str, object]) -> None:
+    """Raises `ValueError` for a default that is no value of its parameter."""
+    units = _units(own)
+    for name, kind in _kinds(own).items():
+        where, value = f"Params.{name}", values[name]
+        if name in units:
+            if kind not in (int, float):
+                raise ValueError(f'{where} has the unit "{units[name]}", and so it is an int or a float')
+            if isinstance(value, str):
+                _, example = UNITS[units[name]]
+                raise ValueError(
+                    f"{where} has the default {value!r}: write a number of {_IN_UNITS[units[name]]}, like "
+                    f"{in_units(units[name], example)} for {example}; only specs have it as a text"
+                )
+        own_checks.check_default(where, value, kind, _TYPES[kind])
+
+
 def _fields(own: Loadable) -> tuple[dataclasses.Field[typing.Any], ...]:
     return dataclasses.fields(own.Params) if dataclasses.is_dataclass(own.Params) else ()
 
@@ -405,10 +520,11 @@ def _fields(own: Loadable) -> tuple[dataclasses.Field[typing.Any], ...]:
 def _defaults(own: Loadable) -> dict[str, object]:
     if own.Params is None:
         return {}
-    kinds = _kinds(own)
-    if not kinds:
+    if not _kinds(own):
         return {}
+    _check_defaults(own, {field.name: field.default for field in _fields(own)})
     values = dataclasses.asdict(_params(own, {}))
+    _check_defaults(own, values)
     return values | {name: as_text(unit, values[name]) for name, unit in _units(own).items()}
 
 
@@ -431,7 +547,9 @@ def _params(own: Loadable, values: dict[str, object]) -> typing.Any:
         if not fits:
             raise ValueError(f"{name} is {json.dumps(value)}: it must be {_TYPES[kind]}")
         given[name] = float(typing.cast("float", value)) if kind is float else value
-    return own.Params(**given)
+    params = own.Params
+    path = getattr(sys.modules.get(params.__module__), "__file__", None)
+    return own_checks.called_by_us(f"its parameters, {params.__qualname__}", path, lambda: params(**given))
 
 
 def tx_time(rate: int, size: int) -> int:

@@ -165,5 +165,8 @@ def _state(path: Path) -> tuple[int, int] | None:
 def _write(path: Path, content: bytes) -> None:
     """A reader sees the old content or the new one."""
     scratch = path.with_name(f".{path.name}.part")
-    scratch.write_bytes(content)
-    scratch.replace(path)
+    try:
+        scratch.write_bytes(content)
+        scratch.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None

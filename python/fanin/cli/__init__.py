@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from fanin import _core, stopping
+from fanin import _core, own_schemes, stopping
 from fanin.cli import errors, gen, papers, results, runs, schemes, specs, studies, sweeps, watching, wire
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
@@ -67,7 +67,8 @@ def main() -> None:
 
 def _failure() -> CommandError | None:
     try:
-        code = app(prog_name="fanin", standalone_mode=False)
+        with own_schemes.each_id_once():
+            code = app(prog_name="fanin", standalone_mode=False)
     except CommandError as failure:
         return failure
     except typer.TyperException as error:

@@ -171,12 +171,12 @@ def tell(failure: CommandError, *, as_json: bool) -> None:
         emit({"ok": False, "exit_code": failure.code, "errors": lines})
 
 
-def names(text: str, also: Sequence[str] = ()) -> list[str]:
-    """The schemes of `--schemes a,b`; `also` has words besides schemes."""
+def names(text: str, also: Sequence[str] = (), option: str = "--schemes") -> list[str]:
+    """The schemes of `--schemes a,b`, or of another option; `also` has words besides schemes."""
     found = [name.strip() for name in text.split(",") if name.strip()]
     if not found:
-        raise _core.SpecError("--schemes: names no scheme; write it like --schemes dcqcn,none")
-    return [name if name in also else str(known_scheme(name, f"--schemes {text}")) for name in found]
+        raise _core.SpecError(f"{option}: names no scheme; write it like {option} dcqcn,none")
+    return [name if name in also else str(known_scheme(name, f"{option} {text}")) for name in found]
 
 
 def known_ideal(name: str | None) -> str | None:
@@ -248,14 +248,26 @@ def known_scheme(name: str | None, option: str | None = None) -> str | None:
         said = f"after + stands a loss policy, and there is no {policy!r}{meant(policy, list(LOSS_POLICIES))}"
         raise _core.SpecError(f"{option or f'--scheme {name}'}: {said}")
     if name is not None and scheme not in known:
-        raise _core.SpecError(f'{option or f"--scheme {name}"}: there is no scheme "{name}"{meant(name, known)}')
+        raise _core.SpecError(f'{option or f"--scheme {name}"}: there is no scheme "{name}"{meant_scheme(name)}')
     return name
 
 
-def meant(word: str, known: list[str]) -> str:
-    """The end of a message about an unknown word: the known words closest to it, or all of them."""
+def meant(word: str, known: list[str], lists: str | None = None) -> str:
+    """The end of a message about an unknown word: the known word closest to it, or all of them; where a command `lists`
+    them, only those that are somewhat close, and the command."""
     near = difflib.get_close_matches(word, known, n=1, cutoff=0.75)
-    return f'; did you mean "{near[0]}"?' if near else f"; known: {', '.join(sorted(known))}"
+    if near:
+        return f'; did you mean "{near[0]}"?'
+    if lists is None:
+        return f"; known: {', '.join(sorted(known))}"
+    close = difflib.get_close_matches(word, known, n=4, cutoff=0.5)
+    nearer = f"; close to it: {', '.join(close)}" if close else ""
+    return f"{nearer}; {lists} lists all"
+
+
+def meant_scheme(name: str) -> str:
+    """The same about an unknown scheme."""
+    return meant(name, [row["id"] for row in _core.schemes()], "fanin schemes")
 
 
 def seeds(text: str) -> int | list[int]:

@@ -18,10 +18,12 @@ import typer
 def of_spec(error: Exception) -> str:
     """The lines of an error of a spec; where it does not know a scheme, with how to load one."""
     hint = "; load one of your own with --load FILE.py:CLASS"
-    return "\n".join(
-        line + hint if re.search(r"scheme\S*: \"[^\"]*\" is not known", line) else line
-        for line in str(error).splitlines()
+    unknown = re.compile(
+        r"scheme\S*: \"[^\"]*\" is not known|network\.(balancing|discipline): a table is not valid here"
     )
+    # Only options make changes with quotes around the value: see `common.policy_changes`.
+    said = re.sub(r'--set "network\.(balancing|discipline)="([^"]*)""', r"--\1 \2", str(error))
+    return "\n".join(line + hint if unknown.search(line) else line for line in said.splitlines())
 
 
 def of_system(error: OSError) -> str:

@@ -26,6 +26,7 @@ from fanin.cli.common import (
     load_all,
     loaded_ids,
     meant,
+    meant_scheme,
     show,
     stdout,
     warn,
@@ -152,10 +153,8 @@ def explain(
         named = what if own is None else own.get(kind)
         found += [row for row in rows if row["id"] == named]
     if not found:
-        known = [row["id"] for row in _core.schemes()]
-        raise CommandError(
-            f"{what}: neither a spec, which is a .toml or .json file, nor a scheme{meant(what, known)}", WRONG_SPEC
-        )
+        said = "neither a spec, which is a .toml or .json file, nor a scheme"
+        raise CommandError(f"{what}: {said}{meant_scheme(what)}", WRONG_SPEC)
     manual = "\n".join(str(row["manual"]) for row in found)
     if as_json:
         emit({**found[0], "manual": manual})

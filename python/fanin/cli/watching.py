@@ -70,10 +70,12 @@ def watch(
     need(out.suffix in (".png", ".svg"), f"{out}: the picture is a .png or .svg file")
     need(page is None or page.suffix == ".html", f"--html {page}: a page is an .html file")
     need(once or not as_json, "--json: it goes with --once")
+    for file in filter(None, (out, page)):
+        need(file.parent.is_dir(), f"{file}: there is no folder {file.parent}; check its name, or make it")
     load_all(load)
     if not own_schemes.is_reference(scheme):
         known_scheme(scheme)
-    others = names(beside) if beside is not None else []
+    others = names(beside, option="--beside") if beside is not None else []
     what = watching.Watch(
         scheme, spec or watching.JOIN_LEAVE, others, set_ or (), out, page, balancing=balancing, discipline=discipline
     )

@@ -256,7 +256,8 @@ def sweep(
     """
     if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
-    names = None if schemes is None else [str(own_schemes.resolved(scheme)) for scheme in schemes]
+    with own_schemes.each_id_once():
+        names = None if schemes is None else [str(own_schemes.resolved(scheme)) for scheme in schemes]
     base = Job.of(spec, [*set, *own_schemes.policy_changes(balancing, discipline)])
     resolved = base.resolve()
     points = grid.points(base, resolved, grid.axes(resolved, names, loads, seeds, vary or {}))
