@@ -21,7 +21,7 @@ import pytest
 
 import fanin
 from conftest import Command
-from fanin import SpecError, SweepState
+from fanin import SpecError, SweepState, table
 from fanin.sweeps import display, grid, means, pools
 
 BUSY = "measure.window=200 ms"
@@ -148,6 +148,14 @@ def test_the_commands_show_report_and_draw_a_sweep_over_its_seeds(command: Comma
     assert "kept/fct.png" in command("plot", "fct", "kept").stdout
     assert "kept/fct.png" in command("plot", "completion", "kept").stdout, "its earlier name"
     assert "are of fanin plot sweep" in command("plot", "fct", "kept", "--x", "load").stderr
+
+
+def test_the_scheme_of_one_traffic_may_vary(tiny: Path, tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    vary = {"traffic.queries.scheme": ["hpcc", "none"]}
+    swept = fanin.sweep(tiny, vary=vary, out=tmp_path / "out", executor=threads, progress=False)
+    head, rows, _ = table.grid_table(swept)
+    assert head[:3] == ["scheme", "queries.scheme", "seed"]
+    assert [row[:2] for row in rows] == [["hpcc+dcqcn", "hpcc"], ["none+dcqcn", "none"]]
 
 
 def test_values_are_in_order_and_read_well() -> None:

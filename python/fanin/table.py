@@ -444,10 +444,10 @@ def _too_few(of: str, fewest: int, levels: Sequence[str], *, runs: int) -> str:
 
 
 def _shortest(key: str, others: Sequence[str]) -> str:
-    """The last words of a key, as many as tell it from the others."""
+    """The last words of a key, as many as tell it from the others; all of them where it ends another key."""
     words = key.split(".")
     ends = [".".join(words[-count:]) for count in range(1, len(words) + 1)]
-    return next(end for end in ends if sum(other == end or other.endswith(f".{end}") for other in others) == 1)
+    return next((end for end in ends if sum(other == end or other.endswith(f".{end}") for other in others) == 1), key)
 
 
 def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> Table:
