@@ -322,7 +322,7 @@ def test_many_sizes_have_short_labels_and_whole_ranges(root: Path) -> None:
     made = {chart.id: chart for chart in charts.charts([ran])}["slowdown"].figure
     assert made is not None
     trace = cast("list[dict[str, Any]]", made["data"])[0]
-    sizes, counts = zip(*(label.split("<br>n=") for label in trace["x"]), strict=True)
+    sizes, counts = zip(*(label.split(", n=") for label in trace["x"]), strict=True)
     assert max(map(len, sizes)) <= len("9.99 KB")
     assert [int(count) for count in counts] == [finished for _, finished, _ in trace["customdata"]]
     assert len(set(trace["x"])) == len(trace["x"]) >= 3
@@ -362,8 +362,11 @@ def test_specs_of_other_simulators_have_reports_too(tmp_path: Path) -> None:
         "hpcc", str(tmp_path / "topo.txt"), str(tmp_path / "flow.txt"), 2.1, "50Mbps", None
     )
     (tmp_path / "c.txt").write_text(config)
-    ran = fanin.run_hpcc("c.txt", folder=tmp_path, progress=False)
+    ran = fanin.hpcc.compare_hpcc("c.txt", ["as-is", "hpcc"], folder=tmp_path, progress=False)
     page = Reader(report(ran, tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "2.1 s after 0 s of warm-up" in page.text
+    assert "None" not in page.text
+    assert re.search(r"whose length differs: 2\.01 s \(hpcc-ns3\), [\d.]+ us \(hpcc\)", page.text)
     assert {"completion", "slowdown"} <= set(figures_of(page))
     assert "the formula of the ns-3 HPCC simulator" in page.text
 

@@ -16,6 +16,7 @@ from fanin import spec
 from fanin.by_traffic import DROPPED, NUMBERS, Traffic, busiest_port, by_traffic
 from fanin.claims import PAPERS, VERDICTS, Claim, totals
 from fanin.claims import Row as Part
+from fanin.ideals import OF_NS3
 from fanin.measures import by_scheme, least_count, sizes_text
 from fanin.over_seeds import Estimate
 from fanin.quantities import QUANTITIES, Unit
@@ -208,8 +209,10 @@ def caption_of_traffics(results: Sequence[Result]) -> str:
 
 def caption(compared: Comparison) -> str:
     """Notes on how to read the numbers."""
-    ideal = compared.results[0].slowdown_ideal
-    parts = [f"FCT: flow completion time, of finished messages; slowdown: FCT over its ideal, {ideal}"]
+    parts = [
+        f"FCT: flow completion time, of finished messages{fct_end(compared.results)}; slowdown: FCT over its ideal,"
+    ]
+    parts[0] += f" {ideal_of(compared.results)}"
     runs = {row.runs for row in compared.rows}
     if runs != {1}:
         count = "/".join(str(count) for count in sorted(runs))
@@ -222,6 +225,19 @@ def caption(compared: Comparison) -> str:
     if compared.cancelled:
         parts.append(cancelled_note(compared))
     return "\n".join(parts)
+
+
+def fct_end(results: Sequence[Result]) -> str:
+    """Where FCTs end, if that is not with the last byte at the receiver, to stand behind the word "messages"."""
+    return ", up to the last ACK at the sender" if any(result.fct_ends_at_sender for result in results) else ""
+
+
+def ideal_of(results: Sequence[Result]) -> str:
+    """The ideal of the slowdowns of these runs; where they have several, that of each scheme."""
+    told = {name: runs[0].slowdown_ideal for name, runs in by_scheme(results).items()}
+    if set(told.values()) <= {"hpcc", OF_NS3} or len(set(told.values())) == 1:
+        return max(told.values(), key=len)
+    return ", ".join(f"{ideal} ({name})" for name, ideal in told.items())
 
 
 LEVELS = {"p50": 500, "p99": 990, "p999": 999}

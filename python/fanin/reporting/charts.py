@@ -25,6 +25,7 @@ from fanin.measures import (
     size_bins,
     sizes_text,
     slowdown_by_size,
+    span_us,
     utilisation_by_tier,
 )
 from fanin.over_seeds import band_text, band_text_of_messages, estimate
@@ -34,7 +35,7 @@ from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, poin
 from fanin.result import Result
 from fanin.run_folder import RunError
 from fanin.style import style_of
-from fanin.table import estimated, time
+from fanin.table import estimated, ideal_of, time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,6 +89,11 @@ class Runs:
     def any(self) -> Result:
         """One of them, for what their specs share."""
         return next(iter(self.groups.values()))[0]
+
+    @property
+    def every(self) -> list[Result]:
+        """All of them, in order."""
+        return [result for results in self.groups.values() for result in results]
 
     @property
     def seeds(self) -> int:
@@ -221,7 +227,7 @@ def queue_lengths(runs: Runs) -> Chart:
 def slowdowns(runs: Runs) -> Chart:
     """Percentiles of the slowdown by size."""
     title = "Slowdown by message size"
-    bins = size_bins([result for results in runs.groups.values() for result in results])
+    bins = size_bins(runs.every)
     tables = {scheme: slowdown_by_size(results, bins) for scheme, results in runs.groups.items()}
     values = np.concatenate([table[name].drop_nulls().to_numpy() for table in tables.values() for name in SLOWDOWNS])
     if values.size == 0:
@@ -231,7 +237,11 @@ def slowdowns(runs: Runs) -> Chart:
     y = figures.value_axis("slowdown", np.concatenate([values, *(end.drop_nulls().to_numpy() for end in ends)]))
     counts = [sum(int(table["count"][place]) for table in tables.values()) for place in range(len(bins))]
     each = sum(len(results) for results in runs.groups.values())
-    places = [f"{label}<br>n={count / each:,.0f}" for label, count in zip(figures.texts(labels), counts, strict=True)]
+    upright = len(labels) < 5
+    apart = "<br>" if upright else ", "  # a second line of a slanted label covers its neighbour
+    places = [
+        f"{label}{apart}n={count / each:,.0f}" for label, count in zip(figures.texts(labels), counts, strict=True)
+    ]
     panels = []
     for name in SLOWDOWNS:
         traces = []
@@ -244,7 +254,7 @@ def slowdowns(runs: Runs) -> Chart:
             traces.append({**trace, "x": places})
         panels.append(Panel(traces, y, name))
     unfinished = sum(int(table["unfinished"].sum()) for table in tables.values())
-    ideal = f"FCT over its ideal, {runs.any.slowdown_ideal}; n: messages that finished, on average over the runs."
+    ideal = f"FCT over its ideal, {ideal_of(runs.every)}; n: messages that finished, on average over the runs."
     left = f"{unfinished:,} unfinished messages have none." if unfinished else ""
     lacking = any(
         ((table["count"] > 0) & table[name].is_null()).any() for table in tables.values() for name in SLOWDOWNS
@@ -252,7 +262,7 @@ def slowdowns(runs: Runs) -> Chart:
     needs = ", ".join(f"{name} {least_count(per_mille)}" for name, per_mille in SLOWDOWNS.items())
     rule = f"Points of fewer messages than a percentile needs in each run ({needs}) are left out." if lacking else ""
     title_x = "message size" if labels == ranges else "message size, up to"
-    x = axis(title_x, "category", tickangle=0 if len(labels) < 5 else -45)
+    x = axis(title_x, "category", tickangle=0 if upright else -45)
     made = figure(panels, x, columns=3, share_y=True)
     note = runs.notes(ideal, left, rule, seeds="means of each run's percentile, with 95 % intervals")
     return Chart("slowdown", title, made, note, wide=True, height=420)
@@ -277,8 +287,7 @@ def queues(runs: Runs) -> Chart:
 def pauses(runs: Runs) -> Chart:
     """The number of paused queues, or if that was not sampled, the number of pauses that began."""
     title = "Pauses over time"
-    every = [result for results in runs.groups.values() for result in results]
-    if not any(result.summary()["network"]["pauses"] for result in every):
+    if not any(result.summary()["network"]["pauses"] for result in runs.every):
         return Chart("pauses", title, None, "no port was paused")
     found = over_time.pauses_of(runs.groups)
     y, of, said = "queues paused at once", " paused", ""
@@ -350,8 +359,18 @@ def utilisation(runs: Runs) -> Chart:
     x = axis("tier of links, from sender to receiver", "category", tickfont={"size": 11})
     panel = Panel(traces, axis("utilisation (%)", rangemode="tozero"))
     made = figure([panel], x, barmode="group", bargap=0.25, scattermode="group", scattergap=0.25)
-    said = "Of the measured window. Bars: means over ports. Dashes: the busiest port."
+    said = f"Of the measured window{_spans(runs)}. Bars: means over ports. Dashes: the busiest port."
     return Chart("utilisation", title, made, runs.notes(said, seeds="means, with 95 % intervals"))
+
+
+def _spans(runs: Runs) -> str:
+    """The lengths of the measured windows, where they differ by more than a hundredth: shares of them do not compare
+    with each other."""
+    spans_us = {scheme: span_us(results[0]) for scheme, results in runs.groups.items()}
+    if max(spans_us.values()) <= 1.01 * min(spans_us.values()):
+        return ""
+    told = ", ".join(f"{time(span)} ({scheme})" for scheme, span in spans_us.items())
+    return f", whose length differs: {told}"
 
 
 def rates(runs: Runs, key: str, title: str, column: str, scale: float, what: str, unit: str) -> Chart:

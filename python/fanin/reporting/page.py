@@ -157,7 +157,7 @@ def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
     return [
         ("Network", spec.describe_topology(spec.section(first.spec, "network").get("topology"))),
         ("Traffic", "; ".join(_traffic(traffic) for traffic in spec.traffics(first.spec))),
-        ("Measured", f"{measure['window']} after {measure['warm_up']} of warm-up"),
+        ("Measured", f"{_time(measure['window'])} after {_time(measure['warm_up'])} of warm-up"),
         # With several schemes their names are beside the checkboxes.
         *([] if several else [("Scheme", scheme_name(first))]),
         ("Seeds", ", ".join(str(seed) for seed in dict.fromkeys(manifest["seed"] for manifest in manifests))),
@@ -169,8 +169,16 @@ def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
 
 def _traffic(traffic: spec.Spec) -> str:
     """For example `queries (incast, 16 % of tor-uplinks)`."""
-    parts = [spec.kind(traffic.get("pattern")), spec.describe_load({"traffic": [traffic]}).removeprefix("load ")]
-    return f"{traffic['name']} ({', '.join(filter(None, parts))})"
+    parts = [spec.kind(traffic.get("pattern", "")), spec.describe_load({"traffic": [traffic]}).removeprefix("load ")]
+    told = ", ".join(filter(None, parts))
+    return f"{traffic['name']} ({told})" if told else str(traffic["name"])
+
+
+def _time(text: object) -> str:
+    """A time of a resolved spec in the largest unit that it is at least one of."""
+    ps = spec.time_ps(str(text))
+    unit, scale = next(((unit, scale) for unit, scale in spec.PS_OF_TIME.items() if ps >= scale), ("s", 1))
+    return f"{ps / scale:.12g} {unit}"
 
 
 def _machine(machine: Machine) -> str:
