@@ -406,6 +406,11 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_long_titles_of_axes_have_several_lines() -> None:
+    title = cast("Any", figures.value_axis("PFC pause time, summed over ports", [1.0, 100.0], "us")["title"])
+    assert title["text"] == "PFC pause time, summed over<br>ports (us, log scale)"
+
+
 def test_long_series_keep_their_peaks_and_gaps() -> None:
     import numpy as np
 
@@ -607,6 +612,10 @@ def test_the_buttons_of_a_chart_keep_its_data_here(opened: Opened) -> None:
     buttons = opened.page.locator("#completion .modebar-btn")
     titles = buttons.evaluate_all("all => all.map((button) => button.dataset.title)")
     assert len(titles) == 6
+    ends = "(all) => Math.max(...all.map((one) => one.getBoundingClientRect().bottom))"
+    begins = "(one) => one.getBoundingClientRect().top"
+    legend = opened.page.locator("#completion .legend .traces").first
+    assert buttons.evaluate_all(ends) <= legend.evaluate(begins) + 2, "beside the heading, and not over the legend"
     assert not [title for title in titles if re.search("cloud|studio|edit|share|link", title, re.IGNORECASE)]
     with opened.page.expect_download() as download:
         buttons.first.click()

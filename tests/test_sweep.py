@@ -111,6 +111,9 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
     # Slightly shifted, so that intervals are distinct.
     assert np.asarray(line.get_xdata()).tolist() == pytest.approx([0.2, 0.4], abs=0.01)
     assert np.asarray(line.get_ydata())[0] == pytest.approx(table.filter(load=0.2)["fct_p50_us"].mean())
+    flat = swept.plot("load", "slowdown_p50").axes[0]
+    highest = max(np.asarray(line.get_ydata(), float).max() for line in flat.lines)
+    assert flat.get_ylim()[1] > 1.05 * highest, "room for its marker"
     by_window = swept.plot("measure.window", "slowdown_p99").axes[0]
     assert [text.get_text() for text in by_window.get_xticklabels()] == ["2 ms", "3 ms"]
     with pytest.raises(

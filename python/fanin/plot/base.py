@@ -135,12 +135,13 @@ def legend_below(figure: Figure, axes: Axes, *, fontsize: float = 10) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    # A sample of the line and the gaps take about as much room as nine letters.
-    columns = max(1, across_figure(figure, fontsize) // (max(map(len, labels)) + 9))
+    # A sample of the line, long enough for its dashes, and the gaps take about as much room as eleven letters.
+    columns = max(1, across_figure(figure, fontsize) // (max(map(len, labels)) + 11))
     rows = -(-len(labels) // columns)
     columns = -(-len(labels) // rows)  # rows of equal length
     figure.set_figheight(figure.get_figheight() + max(0, rows - 2) * 1.7 * fontsize / 72)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=fontsize)
+    shown = {"ncols": columns, "frameon": False, "fontsize": fontsize, "handlelength": 3.2}
+    figure.legend(handles, labels, loc="outside lower center", **shown)
 
 
 def legend_beside(axes: Axes) -> None:

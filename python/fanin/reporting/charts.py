@@ -34,7 +34,7 @@ from fanin.reporting import figures
 from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, points
 from fanin.result import Result
 from fanin.run_folder import RunError
-from fanin.style import style_of
+from fanin.style import Style, styles_of
 from fanin.table import estimated, ideal_of, time
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class Runs:
     """The runs of a report, by scheme, and the settings of all their charts."""
 
     groups: dict[str, list[Result]]
+    styles: dict[str, Style]
     unit: str = ""
     """Of time axes."""
     per_us: float = 1.0
@@ -83,7 +84,8 @@ class Runs:
         """Groups them."""
         groups = by_scheme(results)
         unit, per_us = ("ms", 1e3) if max(result.simulated_ms for result in results) >= 10 else ("us", 1.0)
-        return Runs(groups, unit, per_us, max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // (CURVES * len(groups)))))
+        most = max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // (CURVES * len(groups))))
+        return Runs(groups, styles_of(list(groups)), unit, per_us, most)
 
     @property
     def any(self) -> Result:
@@ -118,9 +120,10 @@ class Runs:
         keep = figures.thin_series(mean, self.points)
         across = time_us[keep] / self.per_us
         hover = f"%{{y:,.4~r}}{of} at %{{x:,.6~r}} {self.unit}"
-        drawn = [curve(scheme, across, mean[keep], hover=hover, shape=shape)]
+        drawn = [curve(scheme, across, mean[keep], self.styles[scheme], hover=hover, shape=shape)]
         opacity = 0.2 if len(self.groups) <= 3 else 0.1
-        under = figures.band(scheme, across, low[keep], high[keep], shape=shape, opacity=opacity)
+        colour = self.styles[scheme].colour
+        under = figures.band(scheme, across, low[keep], high[keep], colour, shape=shape, opacity=opacity)
         return drawn if under is None else [*drawn, under]
 
     def notes(self, *said: str, seeds: str = "") -> str:
@@ -191,6 +194,7 @@ def completion(runs: Runs) -> Chart:
                 scheme,
                 times_us[keep] if keep.size else [np.nan],
                 shares[keep] * 100 if keep.size else [np.nan],
+                runs.styles[scheme],
                 hover="%{y:.4~r} % within %{x:,.4~r} us",
                 name=scheme + (told if few or not times_us.size else ""),
                 shape="hv",
@@ -217,7 +221,7 @@ def queue_lengths(runs: Runs) -> Chart:
         lengths, tail = queue_tail(results, place)
         seen = tail > 0
         hover = "%{y:.3~r} % of samples at least %{x:,.4~r} KB"
-        curves.append(curve(scheme, lengths[seen] / 1e3, tail[seen] * 100, hover=hover))
+        curves.append(curve(scheme, lengths[seen] / 1e3, tail[seen] * 100, runs.styles[scheme], hover=hover))
     y = axis("samples at least as long (%, log scale)", "log", tickformat="~r", dtick=1)
     made = figure([Panel(curves, y)], axis("queue length (KB)", rangemode="tozero", tickformat=",~r"))
     note = runs.notes(seeds="the samples of all are pooled")
@@ -250,7 +254,8 @@ def slowdowns(runs: Runs) -> Chart:
             hover = f"%{{customdata[0]}}: {name} %{{y:,.4~r}} times the ideal"
             hover += "<br>%{customdata[1]:,} finished, %{customdata[2]:,} not"
             half = table[f"{name}_ci95"].cast(pl.Float64).to_numpy()
-            trace = points(scheme, [], table[name].cast(pl.Float64).to_numpy(), half, hover=hover, customdata=told)
+            values = table[name].cast(pl.Float64).to_numpy()
+            trace = points(scheme, [], values, runs.styles[scheme], half, hover=hover, customdata=told)
             traces.append({**trace, "x": places})
         panels.append(Panel(traces, y, name))
     unfinished = sum(int(table["unfinished"].sum()) for table in tables.values())
@@ -350,11 +355,11 @@ def utilisation(runs: Runs) -> Chart:
         tiers = figures.texts(table["tier"].to_list())
         of = [[float(f"{m:.6g}"), ports] for m, ports in zip(most, table["ports"], strict=True)]
         hover = "%{x}: mean %{y:.3~r} %, busiest %{customdata[0]:.3~r} %, %{customdata[1]:,} ports"
-        bar = bars(scheme, tiers, mean, hover=hover, customdata=of, offsetgroup=scheme)
+        bar = bars(scheme, tiers, mean, runs.styles[scheme], hover=hover, customdata=of, offsetgroup=scheme)
         if np.isfinite(half).any():
             bar["error_y"] = figures.interval(mean, half) | {"color": "#59626d"}
-        busiest = points(scheme, [], most, hover="%{x}: busiest port %{y:.3~r} %")
-        marker = {"symbol": "line-ew-open", "size": 9, "color": style_of(scheme).colour, "line": {"width": 2}}
+        busiest = points(scheme, [], most, runs.styles[scheme], hover="%{x}: busiest port %{y:.3~r} %")
+        marker = {"symbol": "line-ew-open", "size": 9, "color": runs.styles[scheme].colour, "line": {"width": 2}}
         traces += [bar, {**busiest, "x": tiers, "mode": "markers", "marker": marker, "offsetgroup": scheme}]
     x = axis("tier of links, from sender to receiver", "category", tickfont={"size": 11})
     panel = Panel(traces, axis("utilisation (%)", rangemode="tozero"))

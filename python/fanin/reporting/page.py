@@ -17,7 +17,7 @@ from fanin.comparison import Comparison, mixed_transports
 from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
 from fanin.result import Result
 from fanin.run_folder import Machine, TrafficSummary
-from fanin.style import style_of
+from fanin.style import styles_of
 
 SLOWEST = 20
 """The number of the slowest messages of a run that are listed."""
@@ -109,7 +109,10 @@ def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
             *_warnings(compared.results),
             *mixed_transports(compared.results),
         ],
-        schemes=[_scheme(name) for name in by_scheme(compared.results)],
+        schemes=[
+            Scheme(name, style.colour, STROKES[style.dash])
+            for name, style in styles_of(list(by_scheme(compared.results))).items()
+        ],
         sections=sections,
         marked=any(cell.mark == "best" for section in sections for _, cells in section for cell in cells),
         caption=[line for line in table.caption(compared).splitlines() if not line.startswith("bold")],
@@ -141,11 +144,6 @@ def _warnings(results: Sequence[Result]) -> list[str]:
 
 def _json(document: Mapping[str, object]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
-
-
-def _scheme(name: str) -> Scheme:
-    style = style_of(name)
-    return Scheme(name, style.colour, STROKES[style.dash])
 
 
 def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
