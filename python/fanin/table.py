@@ -56,6 +56,8 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
         "endless",
         "long_goodput_gbps",
         "marked_share",
+        "reordered_packets",
+        "packets_resent",
         "timeouts",
         "given_up",
         "drops",
@@ -64,7 +66,7 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
         "cnps",
     ),
 )
-RARE = ("given_up", "credit_wait_us")
+RARE = ("reordered_packets", "packets_resent", "given_up", "credit_wait_us")
 """Numbers without a line where they are zero under every scheme."""
 
 
@@ -398,6 +400,14 @@ def html_of_sweep(sweep: Sweep) -> str:
 GRID = ("fct_p50_us", "fct_p99_us", "slowdown_p99")
 """The main numbers of a sweep."""
 
+MORE_OF_GRID = {
+    "unfinished": "unfinished",
+    "reordered_packets": "reordered",
+    "packets_resent": "resent",
+    "drops": "drops",
+}
+"""Its numbers that are shown where a run has any, and their headings: short, since a grid has many columns."""
+
 
 def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], list[list[str]], list[str]]:
     """The head and the rows of a table of the points of a sweep, and which of its columns are numbers."""
@@ -405,7 +415,7 @@ def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], li
 
     found = points(sweep)
     columns = list(dict.fromkeys(column for point in found for column in point.settings))
-    more = [name for name in ("unfinished", "drops") if any(run.numbers.get(name) for run in sweep.runs)]
+    more = [name for name in MORE_OF_GRID if any(run.numbers.get(name) for run in sweep.runs)]
     names = list(dict.fromkeys([*shown, *more]))
     several = any(point.seeds > 1 for point in found)
     status = [", ".join(dict.fromkeys(run.status for run in point.runs)) for point in found]
@@ -419,7 +429,7 @@ def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], li
         ]
         for at, point in enumerate(found)
     ]
-    headings = [QUANTITIES[name].row.removeprefix("messages ") for name in names]
+    headings = [MORE_OF_GRID.get(name, QUANTITIES[name].row) for name in names]
     grid = [_shortest(column, columns) for column in columns]
     return [*grid, *(["seeds"] if several else []), *(["status"] if told else []), *headings], rows, headings
 

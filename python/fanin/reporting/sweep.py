@@ -31,6 +31,8 @@ SHOWN = (
     "query_timeout_share",
     "long_goodput_gbps",
     "marked_share",
+    "reordered_packets",
+    "packets_resent",
     "timeouts",
     "paused_us",
     "credit_wait_us",

@@ -176,6 +176,7 @@ _COUNTS = (
     "unfinished",
     "endless",
     "reported",
+    "packets_resent",
     "timeouts",
     "given_up",
     "queries",
