@@ -353,9 +353,12 @@ def map_jobs(
                 _stop(futures, stop)
                 if len(futures) < len(jobs):
                     raise  # so early that a run may have started whose future is not in the list
-                display.say("stopping: the results up to here are kept")
-                # One whose network is still being set up has no result and cannot be stopped.
-                _wait([future for index, future in enumerate(futures) if begun[index]])
+                # One whose network is still being set up, or whose first hook does not return, has no result and cannot
+                # be stopped.
+                stopped = [future for index, future in enumerate(futures) if begun[index]]
+                kept = "the results up to here are kept" if stopped else "no run has a result yet, so nothing is kept"
+                display.say(f"stopping: {kept}")
+                _wait(stopped)
             except BaseException:
                 _stop(futures, stop)
                 raise
