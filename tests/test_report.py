@@ -659,7 +659,7 @@ def test_trouble_is_told_at_the_top(browser: Browser, tiny: Path, tmp_path: Path
     dropped = replace(stopped, _summary=lossy)
     opened = open_report(browser, report(dropped, tmp_path / "stopped.html"))
     caution = opened.page.locator(".banner.caution")
-    assert f"cancelled at {stopped.simulated_ms:.2f} ms" in caution.inner_text()
+    assert f"cancelled at {table.time(stopped.simulated_ms * 1e3)}" in caution.inner_text()
     error = opened.page.locator(".banner.error")
     assert "3 packets of a lossless class were dropped" in error.inner_text()
     red, green, blue = (int(part) for part in re.findall(r"\d+", error.evaluate("e => getComputedStyle(e).color"))[:3])

@@ -161,6 +161,22 @@ def test_the_scheme_of_one_traffic_may_vary(tiny: Path, tmp_path: Path, threads:
     assert [row[:2] for row in rows] == [["hpcc+dcqcn", "hpcc"], ["none+dcqcn", "none"]]
 
 
+def test_runs_that_failed_are_told(tiny: Path, tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    (tmp_path / "bad.py").write_text(
+        "import fanin\n"
+        "class Flow(fanin.Sender):\n"
+        "    def open(self, path): raise ValueError('oops')\n"
+        "class Bad(fanin.Scheme):\n"
+        "    Sender = Flow\n"
+    )
+    schemes = [str(tmp_path / "bad.py:Bad"), "none"]
+    swept = fanin.sweep(tiny, schemes, seeds=2, out=tmp_path / "out", executor=threads, progress=False)
+    told = [note for note in table.grid_notes(swept) if "run" in note]
+    assert told[0].startswith("2 of 4 runs failed and have no numbers; the first is bad seed=1: Flow.open of flow 0")
+    assert told[0].endswith("ValueError: oops")
+    assert told[1] == "no other run left a message unfinished"
+
+
 def test_values_are_in_order_and_read_well() -> None:
     assert means.in_order(["1 MB", "50 KB", "225 KB", "50 KB"]) == ["50 KB", "225 KB", "1 MB"]
     assert means.in_order(["10 us", "1 ms"]) == ["10 us", "1 ms"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -304,10 +305,17 @@ def html_table(
 
 def cancelled_note(compared: Comparison) -> str:
     """The simulated time at which runs were cancelled."""
-    stopped = [
-        f"{result.label} cancelled at {result.simulated_ms:.2f} ms" for result in compared.results if result.cancelled
-    ]
+    stopped = [stopped_note(result) for result in compared.results if result.cancelled]
     return ", ".join(stopped) or "cancelled before every scheme had run"
+
+
+def stopped_note(result: Result) -> str:
+    """The simulated time at which a run was cancelled, or at which a hook of a scheme failed, as the hook's error has
+    it; the run ends a little later."""
+    if result.failure is None:
+        return f"{result.label} cancelled at {time(result.simulated_ms * 1e3)}"
+    told = re.search(r" at ([\d.]+) ns\b", result.failure)
+    return f"{result.label} failed at {time(float(told[1]) / 1e3 if told else result.simulated_ms * 1e3)}"
 
 
 def claims(studied: Study) -> RenderableType:
@@ -436,7 +444,9 @@ def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], li
 
 def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
     """Notes on how to read the numbers of a sweep."""
+    from fanin.sweeps.grid import label_of
     from fanin.sweeps.means import points
+    from fanin.sweeps.store import FAILED
 
     found = points(sweep)
     notes = ["FCT: flow completion time, of finished messages; slowdown: FCT over its ideal"]
@@ -452,8 +462,12 @@ def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
             for point in found
         )
     ]
+    failed = [run for run in sweep.runs if run.status == FAILED]
+    if failed:
+        first = f"{label_of(failed[0].settings)}: {'; '.join(failed[0].errors)}"
+        notes.append(f"{len(failed)} of {len(sweep.runs)} runs failed and have no numbers; the first is {first}")
     if any(point.done for point in found) and not any(run.numbers.get("unfinished") for run in sweep.runs):
-        notes.append("no run left a message unfinished")
+        notes.append(f"no {'other ' if failed else ''}run left a message unfinished")
     return [*notes, *([_too_few("messages", fewest, missing, runs=len(sweep.runs))] if missing else [])]
 
 

@@ -15,6 +15,7 @@ from fanin import spec
 from fanin.measures import by_scheme
 from fanin.plot.axes import across_figure
 from fanin.style import COLOURS, Style, style_of, styles_of
+from fanin.table import stopped_note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +94,7 @@ def finish(figure: Figure, results: Sequence[Result], path: Path | None, *notes:
     title = f"{' and '.join(names)}: {next(iter(described)) if len(described) == 1 else 'several specs'}"
     seeds = sorted({len(group.runs) for group in groups_of(results)})
     count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
-    stopped = [f"{run.label} cancelled at {run.simulated_ms:.2f} ms" for run in results if run.cancelled]
+    stopped = [stopped_note(run) for run in results if run.cancelled]
     shown = dict.fromkeys(filter(None, notes))
     headed = [] if heading in {axes.get_title() for axes in figure.axes} else [heading]
     said = [*filter(None, headed), f"{count} seeds" if seeds[-1] > 1 else "one seed", *shown, *stopped]
