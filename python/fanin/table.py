@@ -446,7 +446,6 @@ def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
     """Notes on how to read the numbers of a sweep."""
     from fanin.sweeps.grid import label_of
     from fanin.sweeps.means import points
-    from fanin.sweeps.store import FAILED
 
     found = points(sweep)
     notes = ["FCT: flow completion time, of finished messages; slowdown: FCT over its ideal"]
@@ -462,7 +461,7 @@ def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
             for point in found
         )
     ]
-    failed = [run for run in sweep.runs if run.status == FAILED]
+    failed = sweep.failed
     if failed:
         first = f"{label_of(failed[0].settings)}: {'; '.join(failed[0].errors)}"
         notes.append(f"{len(failed)} of {len(sweep.runs)} runs failed and have no numbers; the first is {first}")

@@ -29,6 +29,7 @@ from fanin.sweeps.pools import Given, Pool, Processes
 from fanin.sweeps.running import Running, SweepWatcher
 from fanin.sweeps.store import (
     DONE,
+    FAILED,
     UNTRUSTED,
     WAITING,
     Part,
@@ -106,6 +107,11 @@ class Sweep:
     def errors(self) -> list[str]:
         """Errors of single runs that failed or are not to be trusted."""
         return [f"{label_of(run.settings)}: {error}" for run in self.runs for error in run.errors]
+
+    @property
+    def failed(self) -> list[SweepRun]:
+        """The runs that have no result because of an error."""
+        return [run for run in self.runs if run.status == FAILED]
 
     @property
     def complete(self) -> bool:
