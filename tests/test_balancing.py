@@ -10,6 +10,7 @@ import pytest
 
 import fanin
 from conftest import Command
+from fanin import table
 
 
 def test_spraying_with_selective_repeat_ends(root: object) -> None:
@@ -23,6 +24,53 @@ def test_spraying_with_selective_repeat_ends(root: object) -> None:
     found = fanin.run(f"{root}/examples/load-balancing.toml", set=changes, progress=False, max_time=600)
     assert [traffic["unfinished"] for traffic in found.summary()["traffics"]] == [0, 0]
     assert found.summary()["network"]["reordered"] > 0
+
+
+SPRAY = {
+    "spec_version": 1,
+    "name": "spray",
+    "seed": 1,
+    "network": {
+        "topology": {"kind": "leaf-spine", "leaves": 2, "hosts": 4, "spines": 4, "link": "100 Gbps", "delay": "1 us"},
+        "buffer": {"policy": "lossless", "pool": "4 MB"},
+        "marking": {"kind": "step", "above": "100 KB"},
+    },
+    "traffic": [
+        {
+            "name": "shuffle",
+            "scheme": "dcqcn",
+            "pattern": {"kind": "permutation", "every": "50 us"},
+            "size": {"fixed": "100 KB"},
+        }
+    ],
+    "measure": {"window": "50 us"},
+}
+
+
+def test_reordering_and_what_was_sent_again_are_told_where_there_is_any(tmp_path: Path) -> None:
+    random = "network.balancing=random"
+    sprayed = fanin.compare(SPRAY, ["dcqcn"], set=[random], progress=False)
+    hashed = fanin.compare(SPRAY, ["dcqcn"], progress=False)
+    (row,) = sprayed.rows
+    flows = sprayed.results[0].flows().select(pl.col("reordered", "packets_arrived", "packets_resent").sum())
+    late, arrived, resent = flows.row(0)
+    assert (row.reordered_packets, row.packets_resent) == (late / arrived, resent)
+    assert min(late, resent) > 0
+    named = {"reordered packets", "packets retransmitted"}
+    told = [{line.name for section in table.lines(one) for line in section} for one in (sprayed, hashed)]
+    assert [named & names for names in told] == [named, set()]
+    swept = fanin.sweep(
+        SPRAY,
+        vary={"network.balancing": ["flow-hash", "random"]},
+        out=tmp_path / "s",
+        executor=ThreadPoolExecutor(1),
+        progress=False,
+    )
+    head, rows, _ = table.grid_table(swept)
+    assert head[-2:] == ["reordered", "resent"]
+    assert rows[0][-2:] == ["0.00 %", "0"]
+    assert rows[1][-2:] == [table.share(row.reordered_packets), table.count(resent)]
+    assert swept.table()["packets_resent"].to_list() == [0, resent]
 
 
 POLICY = """

@@ -116,6 +116,20 @@ def test_schemes_are_compared_on_a_configuration(command_here: Command, star: Pa
     exact = hpcc.read_fct(star / "runs" / "c" / "c" / "fct.txt")
     assert exact["fct_ns"].to_list() == [825_970, 925_446]
     assert (star / "runs" / "c" / "compare.png").exists()
+    compared = fanin.load_comparison(star / "runs" / "c")
+    assert [row.to_json() for row in compared.rows] == told["rows"], "read back it is the same"
+    # All end with the last ACK, as in the files, and have one ideal.
+    for result in compared.results:
+        flows = hpcc.read_fct(star / "runs" / "c" / result.label / "fct.txt").sort("src")
+        assert (result.flows()["completion_ps"] // 1000).to_list() == flows["fct_ns"].to_list()
+        assert result.flows()["slowdown"].to_list() == pytest.approx(flows["slowdown"].to_list(), rel=0.01)
+        (traffic,) = result.summary()["traffics"]
+        assert traffic["completion_us"]["max"] == pytest.approx(max(flows["fct_ns"].to_list()) / 1e3, abs=1e-3)
+    shown = command_here("show", "runs/c").stdout.replace("\n", " ")
+    assert "up to the last ACK at the  sender" in shown
+    assert "the formula of the ns-3 HPCC simulator" in shown
+    own = fanin.load(star / "runs" / "c" / "c-dcqcn-seed-1")
+    assert (own.flows()["acked_ps"] > own.flows()["completion_ps"]).all(), "its own folder has its own FCTs"
     seeds = [fanin.load(star / "runs" / "c" / f"c-dcqcn-seed-{seed}").manifest["seed"] for seed in (1, 2)]
     assert seeds == [1, 2]
     alone = command_here("compare", "--hpcc", "c.txt")

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 
 import fanin
+from fanin import table
+from fanin.runs import run_one
 
 ENDLESS = ("--set", "measure.window=100 s")
 OF_ENDLESS = "measure.window=100s"
@@ -65,7 +68,7 @@ def test_a_run_stops_and_keeps_what_it_has(tiny: Path, tmp_path: Path, number: s
     assert kept.cancelled
     assert 0 < kept.simulated_ms < 1e6
     assert kept.flows().height > 0
-    assert f"cancelled at {kept.simulated_ms:.2f} ms" in out
+    assert f"cancelled at {table.time(kept.simulated_ms * 1e3)}" in out
 
 
 @EITHER
@@ -189,6 +192,30 @@ def test_ctrl_c_while_runs_are_handed_over_stops_them(tiny: Path, monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         fanin.run(tiny, set=["measure.window=100 s"], progress=watch)
     assert len(looks) < 20, "it went on with nobody to stop it"
+
+
+def test_what_no_run_has_is_not_promised(capsys: pytest.CaptureFixture[str]) -> None:
+    ended = threading.Event()
+
+    class Stuck:
+        """A run whose first hook does not return."""
+
+        label = "stuck"
+
+        def resolve(self) -> object:
+            return None
+
+        def run(self, *_: object) -> fanin.Result:
+            os.kill(os.getpid(), signal.SIGINT)
+            ended.wait(30)
+            raise AssertionError
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_one(Stuck())
+    finally:
+        ended.set()
+    assert "stopping: no run has a result yet, so nothing is kept" in capsys.readouterr().err
 
 
 def test_a_progress_function_sees_the_run_and_can_stop_it(tiny: Path) -> None:

@@ -7,8 +7,10 @@ import pytest
 
 import fanin
 from conftest import ROOT, Command
+from fanin import _core
 from fanin.runs import Job
 from fanin.spec import schemes_to_compare
+from fanin.watching import JOIN_LEAVE
 
 TEMPLATES = {path.stem: path for path in (ROOT / "python" / "fanin" / "templates").glob("*.toml")}
 PICTURES = {
@@ -34,6 +36,13 @@ def test_a_template_runs_and_is_drawn(name: str, tmp_path: Path) -> None:
         assert (tmp_path / f"{kind}.png").stat().st_size > 10_000
     for scheme in schemes_to_compare(run.spec):
         Job.of(TEMPLATES[name]).using(scheme, None).resolve()
+
+
+def test_every_scheme_may_stand_beside_another_in_watch() -> None:
+    for scheme in dict.fromkeys(name for row in _core.schemes() for name in row["presets"]):
+        job = Job.of(JOIN_LEAVE).using(scheme, None)
+        job.resolve()
+        assert job.warnings() == [], scheme
 
 
 def slowdown(run: fanin.Result, which: pl.Expr, share: float) -> float:

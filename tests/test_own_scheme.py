@@ -251,6 +251,38 @@ def test_the_watch_goes_on_after_a_mistake_and_draws_anew(tmp_path: Path) -> Non
     assert not list(tmp_path.glob(".*.part"))
 
 
+def test_the_watch_tells_warnings_and_when_a_hook_failed(tmp_path: Path) -> None:
+    class Still(fanin.Sender):
+        """Sends nothing."""
+
+        def open(self, path: fanin.PathInfo) -> None:
+            self.rate = 0
+            self.window = path.payload
+
+    class Late(Still):
+        """Fails at its first ACK."""
+
+        def open(self, path: fanin.PathInfo) -> None:
+            self.rate, self.window = path.line_rate, path.payload
+
+        def on_ack(self, ack: fanin.Ack) -> None:
+            raise ValueError(f"oops at {ack.acked_to}")
+
+    for sender in (Still, Late):
+        fanin.load_scheme(type(sender.__name__, (fanin.Scheme,), {"Sender": sender}))
+    still = watching.Watch("still", changes=SHORT, out=tmp_path / "still.svg")
+    assert still.draw() is None
+    assert [warning for warning in still.warnings if "nothing was congested" in warning] == still.warnings != []
+    late = watching.Watch("late", changes=SHORT, out=tmp_path / "late.svg")
+    at_ns = re.search(r" at ([\d.]+) ns ", late.draw() or "")
+    assert late.warnings == []
+    assert at_ns is not None
+    drawn = (tmp_path / "late.svg").read_text()
+    assert f"late failed at {float(at_ns[1]) / 1e3:.2f} us" in drawn
+    assert "cancelled" not in drawn
+    assert "no watched message was sampled" in drawn
+
+
 def test_schemes_that_go_by_marks_see_some_in_the_watch() -> None:
     for scheme in (f"{ROOT / 'examples' / 'own' / 'dctcp_rate.py'}:DctcpRate", "dcqcn"):
         run = fanin.run(watching.JOIN_LEAVE, scheme=scheme, progress=False)
@@ -305,7 +337,7 @@ def test_the_command_draws_once(command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(SCHEME)
     short = (*(word for change in SHORT for word in ("--set", change)), "--once", "--json")
     done = command("watch", "--scheme", "mine.py:Mine", "--out", "mine.svg", *short)
-    assert json.loads(done.stdout) == {"ok": True, "picture": "mine.svg", "errors": []}, done.stderr
+    assert json.loads(done.stdout) == {"ok": True, "picture": "mine.svg", "errors": [], "warnings": []}, done.stderr
     assert b"<svg" in (tmp_path / "mine.svg").read_bytes()
     assert command("watch", "--scheme", "gone.py:Mine", "--once").returncode == 2
     # A queue discipline of one's own runs too, under any scheme, and its file is one of those that are looked at.

@@ -322,7 +322,7 @@ def test_many_sizes_have_short_labels_and_whole_ranges(root: Path) -> None:
     made = {chart.id: chart for chart in charts.charts([ran])}["slowdown"].figure
     assert made is not None
     trace = cast("list[dict[str, Any]]", made["data"])[0]
-    sizes, counts = zip(*(label.split("<br>n=") for label in trace["x"]), strict=True)
+    sizes, counts = zip(*(label.split(", n=") for label in trace["x"]), strict=True)
     assert max(map(len, sizes)) <= len("9.99 KB")
     assert [int(count) for count in counts] == [finished for _, finished, _ in trace["customdata"]]
     assert len(set(trace["x"])) == len(trace["x"]) >= 3
@@ -362,8 +362,11 @@ def test_specs_of_other_simulators_have_reports_too(tmp_path: Path) -> None:
         "hpcc", str(tmp_path / "topo.txt"), str(tmp_path / "flow.txt"), 2.1, "50Mbps", None
     )
     (tmp_path / "c.txt").write_text(config)
-    ran = fanin.run_hpcc("c.txt", folder=tmp_path, progress=False)
+    ran = fanin.hpcc.compare_hpcc("c.txt", ["as-is", "hpcc"], folder=tmp_path, progress=False)
     page = Reader(report(ran, tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "2.1 s after 0 s of warm-up" in page.text
+    assert "None" not in page.text
+    assert re.search(r"whose length differs: 2\.01 s \(hpcc-ns3\), [\d.]+ us \(hpcc\)", page.text)
     assert {"completion", "slowdown"} <= set(figures_of(page))
     assert "the formula of the ns-3 HPCC simulator" in page.text
 
@@ -401,6 +404,11 @@ def test_a_report_that_cannot_be_written_leaves_the_old_one(
             report(result, path)
     assert path.read_text() == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_long_titles_of_axes_have_several_lines() -> None:
+    title = cast("Any", figures.value_axis("PFC pause time, summed over ports", [1.0, 100.0], "us")["title"])
+    assert title["text"] == "PFC pause time, summed over<br>ports (us, log scale)"
 
 
 def test_long_series_keep_their_peaks_and_gaps() -> None:
@@ -604,6 +612,10 @@ def test_the_buttons_of_a_chart_keep_its_data_here(opened: Opened) -> None:
     buttons = opened.page.locator("#completion .modebar-btn")
     titles = buttons.evaluate_all("all => all.map((button) => button.dataset.title)")
     assert len(titles) == 6
+    ends = "(all) => Math.max(...all.map((one) => one.getBoundingClientRect().bottom))"
+    begins = "(one) => one.getBoundingClientRect().top"
+    legend = opened.page.locator("#completion .legend .traces").first
+    assert buttons.evaluate_all(ends) <= legend.evaluate(begins) + 2, "beside the heading, and not over the legend"
     assert not [title for title in titles if re.search("cloud|studio|edit|share|link", title, re.IGNORECASE)]
     with opened.page.expect_download() as download:
         buttons.first.click()
@@ -647,7 +659,7 @@ def test_trouble_is_told_at_the_top(browser: Browser, tiny: Path, tmp_path: Path
     dropped = replace(stopped, _summary=lossy)
     opened = open_report(browser, report(dropped, tmp_path / "stopped.html"))
     caution = opened.page.locator(".banner.caution")
-    assert f"cancelled at {stopped.simulated_ms:.2f} ms" in caution.inner_text()
+    assert f"cancelled at {table.time(stopped.simulated_ms * 1e3)}" in caution.inner_text()
     error = opened.page.locator(".banner.error")
     assert "3 packets of a lossless class were dropped" in error.inner_text()
     red, green, blue = (int(part) for part in re.findall(r"\d+", error.evaluate("e => getComputedStyle(e).color"))[:3])

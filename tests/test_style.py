@@ -1,10 +1,12 @@
 """One style per scheme."""
 
 import colorsys
+import math
+from pathlib import Path
 
 import pytest
 
-from fanin import _core
+from fanin import _core, load_scheme
 from fanin.style import (
     BLUE,
     COLOURS,
@@ -14,6 +16,7 @@ from fanin.style import (
     MARKERS,
     PURPLE,
     VERMILLION,
+    _styles,
     colours,
     style_of,
     styles_of,
@@ -74,3 +77,24 @@ def test_curves_of_one_scheme_have_colours_of_their_own() -> None:
     assert styles_of(["dart", "dcqcn-win"]) == {"dart": style_of("dart"), "dcqcn-win": style_of("dcqcn-win")}
     many = styles_of([f"dart (load={number})" for number in range(40)])
     assert len(set(many.values())) == 40
+
+
+def test_a_scheme_of_ones_own_is_unlike_those_beside_it() -> None:
+    beside = ["dart", "rcp", "dcqcn", "timely", "hpcc"]
+    alone = style_of("dart-mine")
+    assert alone.colour == style_of("dart").colour, "of a family that has this colour"
+    together = styles_of(["rcpish", "dart-mine", *beside])
+    rgb = {name: [int(one.colour[at : at + 2], 16) for at in (1, 3, 5)] for name, one in together.items()}
+    for mine in ("rcpish", "dart-mine"):
+        assert min(math.dist(rgb[mine], rgb[other]) for other in rgb if other != mine) > 60
+        assert [one.dash for one in together.values()].count(together[mine].dash) == 1
+    assert len({one.marker for one in together.values()}) == len(MARKERS), "each at least once"
+    assert [together[name].colour for name in beside] == [style_of(name).colour for name in beside]
+    assert len({one.marker for one in styles_of(["rcpish", *beside]).values()}) == 6
+
+
+def test_a_scheme_of_ones_own_changes_no_style_once_it_is_loaded(root: Path) -> None:
+    before = style_of("window"), style_of("rcp")
+    _styles.cache_clear()
+    load_scheme(root / "examples" / "own" / "window.py:Window")
+    assert (style_of("window"), style_of("rcp")) == before

@@ -21,7 +21,7 @@ import pytest
 
 import fanin
 from conftest import Command
-from fanin import SpecError, SweepState
+from fanin import SpecError, SweepState, table
 from fanin.sweeps import display, grid, means, pools
 
 BUSY = "measure.window=200 ms"
@@ -111,6 +111,9 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
     # Slightly shifted, so that intervals are distinct.
     assert np.asarray(line.get_xdata()).tolist() == pytest.approx([0.2, 0.4], abs=0.01)
     assert np.asarray(line.get_ydata())[0] == pytest.approx(table.filter(load=0.2)["fct_p50_us"].mean())
+    flat = swept.plot("load", "slowdown_p50").axes[0]
+    highest = max(np.asarray(line.get_ydata(), float).max() for line in flat.lines)
+    assert flat.get_ylim()[1] > 1.05 * highest, "room for its marker"
     by_window = swept.plot("measure.window", "slowdown_p99").axes[0]
     assert [text.get_text() for text in by_window.get_xticklabels()] == ["2 ms", "3 ms"]
     with pytest.raises(
@@ -148,6 +151,30 @@ def test_the_commands_show_report_and_draw_a_sweep_over_its_seeds(command: Comma
     assert "kept/fct.png" in command("plot", "fct", "kept").stdout
     assert "kept/fct.png" in command("plot", "completion", "kept").stdout, "its earlier name"
     assert "are of fanin plot sweep" in command("plot", "fct", "kept", "--x", "load").stderr
+
+
+def test_the_scheme_of_one_traffic_may_vary(tiny: Path, tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    vary = {"traffic.queries.scheme": ["hpcc", "none"]}
+    swept = fanin.sweep(tiny, vary=vary, out=tmp_path / "out", executor=threads, progress=False)
+    head, rows, _ = table.grid_table(swept)
+    assert head[:3] == ["scheme", "queries.scheme", "seed"]
+    assert [row[:2] for row in rows] == [["hpcc+dcqcn", "hpcc"], ["none+dcqcn", "none"]]
+
+
+def test_runs_that_failed_are_told(tiny: Path, tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    (tmp_path / "bad.py").write_text(
+        "import fanin\n"
+        "class Flow(fanin.Sender):\n"
+        "    def open(self, path): raise ValueError('oops')\n"
+        "class Bad(fanin.Scheme):\n"
+        "    Sender = Flow\n"
+    )
+    schemes = [str(tmp_path / "bad.py:Bad"), "none"]
+    swept = fanin.sweep(tiny, schemes, seeds=2, out=tmp_path / "out", executor=threads, progress=False)
+    told = [note for note in table.grid_notes(swept) if "run" in note]
+    assert told[0].startswith("2 of 4 runs failed and have no numbers; the first is bad seed=1: Flow.open of flow 0")
+    assert told[0].endswith("ValueError: oops")
+    assert told[1] == "no other run left a message unfinished"
 
 
 def test_values_are_in_order_and_read_well() -> None:

@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import fanin
 from conftest import Command
-from fanin.runs import cores, threads_of
+from fanin import own_schemes, runs
+from fanin.runs import Job, cores, threads_of
 
 PERMUTATION = """
 spec_version = 1
@@ -91,6 +93,27 @@ def test_fewer_threads_than_asked_for_are_told(spec: Path, command: Command, tmp
     assert "threads" not in command("run", spec, *TWO_RACKS).stderr
     one = command("compare", spec, "--schemes", "dcqcn,none", "--threads", "4", "--set", "measure.perfetto={}")
     assert one.stderr.count("warning: --threads 4: it ran on 1, since captures, traces and timelines") == 1
+
+
+def test_a_run_with_python_in_it_has_one_thread_by_default(
+    spec: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ours(fanin.Balancer):
+        """Any port."""
+
+    monkeypatch.setattr(runs, "cores", lambda: 2)
+    window = str(root / "examples" / "own" / "window.py:Window")
+
+    def threads(**arguments: Any) -> int:
+        return fanin.run(spec, progress=False, **arguments).manifest["threads"]
+
+    assert threads() == 2
+    assert (threads(scheme=window), threads(scheme=window, threads=2)) == (1, 2)
+    compared = fanin.compare(spec, ["dcqcn", window], workers=1, progress=False)
+    assert [run.manifest["threads"] for run in compared.results] == [2, 1], "only a run that uses it"
+    ours = Job.of(spec, own_schemes.policy_changes(Ours, None)).using(None, None)
+    assert runs.default_threads(ours.resolve, 2) == 1
+    assert not own_schemes.Origin("scheme", "of-c", "/tmp/libmine.so", "").in_python
 
 
 def test_runs_at_once_share_the_cores() -> None:

@@ -165,7 +165,7 @@ _HOME = {
 
 def __getattr__(name: str) -> object:
     """Imports a name when it is first used, so that `fanin --help` does not load Polars and Matplotlib."""
-    if name in ("plot", "wire", "_core"):
+    if name in ("plot", "wire", "hpcc", "_core"):
         return import_module(f"fanin.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,6 +12,7 @@ from typing import Protocol, cast
 from fanin import _core, limits
 from fanin._core import LimitError
 from fanin.comparison import Comparison
+from fanin.ideals import alike
 from fanin.own_schemes import each_id_once, policy_changes
 from fanin.own_schemes import resolved as resolved_scheme
 from fanin.result import load
@@ -142,7 +143,7 @@ def run_all(
         if at_once == 1:
             raise
         raise LimitError(f"{error} for each of {at_once} runs at once, or one at a time: --workers 1") from None
-    return Comparison(results, cancelled=len(results) < len(jobs) or any(result.cancelled for result in results))
+    return Comparison(alike(results), cancelled=len(results) < len(jobs) or any(result.cancelled for result in results))
 
 
 def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
@@ -158,4 +159,4 @@ def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
         raise RunError(f"{root}: not a run folder and not a comparison{hint}")
     record = read_document(root / "compare.json", ("runs", "cancelled"))
     labels = cast("list[str]", record["runs"])
-    return Comparison([load(root / label) for label in labels], cancelled=bool(record["cancelled"]))
+    return Comparison(alike([load(root / label) for label in labels]), cancelled=bool(record["cancelled"]))

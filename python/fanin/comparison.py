@@ -63,6 +63,10 @@ class Row:
     """Payload that endless flows delivered in the measured window, all together; None without any."""
     marked_share: float | None
     """Share of the messages' data packets that arrived with an ECN mark; None if none arrived."""
+    reordered_packets: float | None
+    """Share of the data packets of all messages that arrived after a packet further on, over the whole run."""
+    packets_resent: float
+    """Data packets of all messages that were sent again, over the whole run."""
     timeouts: float
     """Retransmission timeouts."""
     given_up: float
@@ -238,6 +242,7 @@ def numbers(result: Result) -> Numbers:
     times_us = completion_us(sample)
     slowdown = sample["slowdown"].drop_nulls().to_numpy()
     arrived = int(posted["packets_arrived"].sum())
+    every = result.flows().select(pl.col("packets_arrived", "reordered", "packets_resent").sum()).row(0)
     traffics = result.summary()["traffics"]
     network = result.summary()["network"]
     asked = queries(result).filter(pl.col("traffic").is_in(traffics_with(result.spec, "query")))
@@ -257,6 +262,8 @@ def numbers(result: Result) -> Numbers:
         "slowdown_p999": percentile(slowdown, 999),
         "long_goodput_gbps": sum(t["long_goodput_gbps"] for t in traffics) if endless else None,
         "marked_share": int(posted["packets_marked"].sum()) / arrived if arrived else None,
+        "reordered_packets": every[1] / every[0] if every[0] else None,
+        "packets_resent": every[2],
         "timeouts": network["timeouts"],
         "given_up": network["given_up"],
         "queries": answered_us.size,

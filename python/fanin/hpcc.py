@@ -16,7 +16,7 @@ from fanin import _core, limits
 from fanin.comparing import run_all, schemes_of
 from fanin.comparison import Comparison
 from fanin.result import Result
-from fanin.runs import Watcher, cores, run_one, threads_of
+from fanin.runs import Watcher, cores, default_threads, run_one, threads_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +45,8 @@ class HpccJob:
     """Without a scheme: ACKs have priority at switches, for which that simulator has no key."""
     threads: int = 1
     """Most threads of a run under a scheme; that simulator's own network has one."""
+    threads_asked: bool = True
+    """As of `fanin.runs.Job`."""
     follow: int | None = None
     """Without a scheme: the `flow_id` of a message whose packets are to be in the table of hops."""
 
@@ -103,7 +105,7 @@ class HpccJob:
                 watcher,
                 self.max_memory,
                 self.max_time,
-                self.threads,
+                self.threads if self.threads_asked else default_threads(self.resolve, self.threads),
             ),
             label=self.label,
         )
@@ -141,7 +143,16 @@ def run_hpcc(
         raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
     memory, time = limits.within(max_memory, max_time)
     job = HpccJob(
-        os.fspath(config), os.fspath(folder), trace, scheme, tuple(set), seed, memory, time, threads=threads_of(threads)
+        os.fspath(config),
+        os.fspath(folder),
+        trace,
+        scheme,
+        tuple(set),
+        seed,
+        memory,
+        time,
+        threads=threads_of(threads),
+        threads_asked=threads is not None,
     )
     return run_one(job, progress=progress)
 
@@ -168,9 +179,12 @@ def compare_hpcc(
     Its topology, flows, buffer and thresholds run on the ordinary network, as with `run_hpcc(config, scheme=...)`; the
     arguments are those of `run_hpcc` and `fanin.compare`. `schemes` is a list, or "all" for those that make sense
     there. Among them "as-is" is the configuration as it is, under the law that it names, on that simulator's own
-    network, once for all seeds.
+    network, once for all seeds; all schemes beside it are measured as there: FCTs up to the last ACK, and slowdowns by
+    the ideal hpcc, unless `set` names another.
     """
-    base = HpccJob(os.fspath(config), os.fspath(folder), overrides=tuple(set))
+    # What comes last counts.
+    changes = ("measure.slowdown=hpcc", *set) if AS_IS in schemes and not isinstance(schemes, str) else tuple(set)
+    base = HpccJob(os.fspath(config), os.fspath(folder), overrides=changes)
     if isinstance(schemes, str):
         if schemes != "all":
             raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
@@ -189,6 +203,7 @@ def compare_hpcc(
         max_memory=None if memory is None else memory // at_once,
         max_time=time,
         threads=threads_of(threads, at_once),
+        threads_asked=threads is not None,
     )
     return run_all([limited.using(*one) for one in wanted], at_once, progress=progress)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from fanin import _core
-from fanin.measures import nearest_rank, sizes
+from fanin.measures import completion_us, nearest_rank, sizes
 from fanin.over_time import message_number
 from fanin.run_folder import RunError
 from fanin.spec import section, traffics
@@ -58,6 +58,26 @@ def with_ideal(result: Result, ideal: str) -> Result:
     )
 
 
+def alike(results: Sequence[Result]) -> list[Result]:
+    """The runs, measured in the same way: beside a configuration of the ns-3 HPCC simulator that ran as it is, the FCTs
+    of all others are up to the last ACK, too (`acked_ps`), and with them their slowdowns. Saving such a run writes it
+    as it was measured itself."""
+    if not any(result.fct_ends_at_sender for result in results):
+        return list(results)
+    return [result if result.fct_ends_at_sender else _to_last_ack(result) for result in results]
+
+
+def _to_last_ack(result: Result) -> Result:
+    known = result.flows().with_columns(completion_ps=pl.col("acked_ps"))
+    flows = known.with_columns(slowdown=pl.col("acked_ps").cast(pl.Float64) / pl.col("ideal_ps").cast(pl.Float64))
+
+    def table(name: TableName) -> ArrowStream:
+        return flows if name == "flows" else result.arrow(name)
+
+    summary = summary_with(result, flows, result.slowdown_ideal)
+    return replace(result, _summary=summary, _arrow=table, _as_ns3=True)
+
+
 def of_messages(result: Result, flows: pl.DataFrame, ideal: str) -> list[int | None]:
     """The ideals of the messages in the table of flows, in ps."""
     numbers = {str(traffic["name"]): number for number, traffic in enumerate(traffics(result.spec))}
@@ -68,14 +88,16 @@ def of_messages(result: Result, flows: pl.DataFrame, ideal: str) -> list[int | N
 
 
 def summary_with(result: Result, flows: pl.DataFrame, ideal: str) -> Summary:
-    """The summary of a run with the slowdowns of this table."""
+    """The summary of a run with the completion times and slowdowns of this table."""
     old = result.summary()
     smallest, largest = sizes(result)
     counted = flows.filter("measured", pl.col("bytes").is_between(smallest, largest))
     new = []
     for traffic in old["traffics"]:
         of = counted.filter(pl.col("traffic").cast(pl.String) == traffic["traffic"])
-        new.append({**traffic, "slowdown": percentiles(of["slowdown"].drop_nulls().to_list())})
+        times_us = completion_us(of.drop_nulls("completion_ps")).tolist()
+        slowdowns = of["slowdown"].drop_nulls().to_list()
+        new.append({**traffic, "completion_us": percentiles(times_us), "slowdown": percentiles(slowdowns)})
     return cast("Summary", {**old, "slowdown_ideal": ideal, "traffics": new})
 
 

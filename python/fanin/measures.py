@@ -96,6 +96,12 @@ def seeds_of(results: Sequence[Result]) -> int:
     return max(len(runs) for runs in by_scheme(results).values())
 
 
+def span_us(result: Result) -> float:
+    """The length of the measured window, which ends with the run if that ended within it."""
+    begin, end = spec.window_ps(result.spec)
+    return max(0, min(end, result.manifest["simulated_ps"]) - begin) / 1e6
+
+
 def messages(result: Result) -> pl.DataFrame:
     """The measured messages; endless flows are never among them."""
     return result.flows().filter(pl.col("measured"))

@@ -96,6 +96,11 @@ class Origin:
     digest: str
     """Of the file's content, so that results of an older version are not taken for those of this one."""
 
+    @property
+    def in_python(self) -> bool:
+        """Whether it is a class in Python, and no library."""
+        return not isinstance(self.reference, str) or not self.reference.endswith(LIBRARY)
+
 
 _loaded: dict[tuple[Kind, str], Origin] = {}
 

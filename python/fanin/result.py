@@ -42,6 +42,8 @@ class Result:
     _core_result: _core.RunResult | None
     given_flows: object | None = None
     """The table of flows that the run was given besides its spec, if any."""
+    _as_ns3: bool = False
+    """Its completion times are up to the last ACK: see `fanin.ideals.alike`."""
 
     @staticmethod
     def of(core: _core.RunResult, *, label: str, given: object | None = None) -> Result:
@@ -81,6 +83,12 @@ class Result:
     def slowdown_ideal(self) -> str:
         """The ideal by which flow completion times (FCT) are divided for slowdowns."""
         return str(section(self.spec, "measure")["slowdown"])
+
+    @property
+    def fct_ends_at_sender(self) -> bool:
+        """Its completion times end when the sender knows that all bytes arrived, and not with the last byte at the
+        receiver: those of a configuration of the ns-3 HPCC simulator that ran as it is, and of runs beside it."""
+        return self._as_ns3 or "spec_version" not in self.spec
 
     def with_ideal(self, ideal: str) -> Result:
         """The same run with slowdowns by another ideal: "store-and-forward", "hpcc" or "lone-run", as in the spec's

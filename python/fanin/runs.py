@@ -16,6 +16,7 @@ from fanin import _core, limits, own_schemes
 from fanin.progress import ProgressDisplay
 from fanin.result import Result
 from fanin.run_folder import RunError
+from fanin.spec import Spec, used
 
 T = TypeVar("T")
 
@@ -74,6 +75,8 @@ class Job:
     """Most real time in seconds by the estimate; `None` is no limit."""
     threads: int = 1
     """Most threads of the run. Its result does not depend on it."""
+    threads_asked: bool = True
+    """That number was asked for; otherwise a run with Python in it has one."""
     wire: bool = False
     """Whether it runs on a wire, in processes, instead of in the simulator."""
     clock: str = "lockstep"
@@ -123,7 +126,7 @@ class Job:
 
     def on(self, threads: int | None, *, at_once: int = 1) -> Job:
         """The same spec on so many threads; `None` shares the cores among so many runs at once."""
-        return replace(self, threads=threads_of(threads, at_once))
+        return replace(self, threads=threads_of(threads, at_once), threads_asked=threads is not None)
 
     def at(self, place: str, *, named: bool) -> Job:
         """The same spec in the simulator or on the wire; `named` puts that into its label."""
@@ -184,7 +187,7 @@ class Job:
                 watcher,
                 self.max_memory,
                 self.max_time,
-                self.threads,
+                self.threads if self.threads_asked else default_threads(self.resolve, self.threads),
             ),
             label=self.label,
             given=flows,
@@ -214,6 +217,17 @@ def threads_of(threads: int | None, at_once: int = 1) -> int:
     if threads < 1:
         raise ValueError(f"a run has 1 thread or more, not {threads}")
     return threads
+
+
+def default_threads(resolve: Callable[[], Spec], share: int) -> int:
+    """The threads of a run for which no number was asked: its share of the cores, or one if a scheme, load balancing or
+    a queue discipline of the spec is a class in Python, since Python runs one hook at a time and threads that wait for
+    each other take several times as long."""
+    mine = [origin for origin in own_schemes.origins() if origin.in_python]
+    if share == 1 or not mine:
+        return share
+    ids = used(resolve())
+    return 1 if any(origin.id in ids[origin.kind] for origin in mine) else share
 
 
 def cores() -> int:
@@ -251,7 +265,8 @@ def run(
     the defaults are 80 % of the memory that is free now, and a day. See `fanin.limits`.
 
     The run has at most so many `threads`, by default one per core, and fewer where more would not make it faster: its
-    manifest has the number and the reason. The result is the same for any number.
+    manifest has the number and the reason. With a scheme or a policy that is a class in Python the default is one. The
+    result is the same for any number.
 
     `on="wire"` runs it in processes that exchange frames over a `link`, "udp" or "veth": see docs/wire.md. Its `clock`
     is "lockstep", with the same result; "slowed:N", real time with a network that is N times slower; or "real". A run
@@ -338,9 +353,12 @@ def map_jobs(
                 _stop(futures, stop)
                 if len(futures) < len(jobs):
                     raise  # so early that a run may have started whose future is not in the list
-                display.say("stopping: the results up to here are kept")
-                # One whose network is still being set up has no result and cannot be stopped.
-                _wait([future for index, future in enumerate(futures) if begun[index]])
+                # One whose network is still being set up, or whose first hook does not return, has no result and cannot
+                # be stopped.
+                stopped = [future for index, future in enumerate(futures) if begun[index]]
+                kept = "the results up to here are kept" if stopped else "no run has a result yet, so nothing is kept"
+                display.say(f"stopping: {kept}")
+                _wait(stopped)
             except BaseException:
                 _stop(futures, stop)
                 raise

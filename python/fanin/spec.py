@@ -56,6 +56,13 @@ def named(choice: object) -> str:
     return str(choice.get("id", "")) if isinstance(choice, dict) else str(choice)
 
 
+def used(spec: Spec) -> dict[str, list[str]]:
+    """The ids of its schemes, by traffic, of its load balancing and of its queue discipline."""
+    network = section(spec, "network")
+    policies = {kind: [named(network.get(kind))] for kind in ("balancing", "discipline")}
+    return {"scheme": [named(traffic["scheme"]) for traffic in traffics(spec)], **policies}
+
+
 def schemes_to_compare(spec: Spec) -> Sequence[str]:
     """The schemes under which the spec is to be compared."""
     return cast("list[str] | None", section(spec, "compare").get("schemes")) or DEFAULT_SCHEMES

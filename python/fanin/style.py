@@ -10,12 +10,13 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import cycle
+from math import dist, inf
 from typing import Any
 
-from fanin import _core
+from fanin import _core, own_schemes
 
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
     "#0072B2",
@@ -87,7 +88,7 @@ _LINESTYLES: dict[str, str | tuple[int, tuple[float, ...]]] = {
 
 
 def style_of(scheme: str) -> Style:
-    """The style of a scheme, or of several joined by `+` that share a network."""
+    """The style of a scheme, or of several joined by `+` that share a network, where it is drawn alone."""
     known = _styles()
     if scheme in known:
         return known[scheme]
@@ -96,30 +97,55 @@ def style_of(scheme: str) -> Style:
 
 
 def styles_of(names: Sequence[str]) -> dict[str, Style]:
-    """The styles of curves that are drawn together.
+    """The styles of curves that are drawn together, the same for the same names in the same order.
 
-    A name is the id of a scheme, alone or with a distinguishing setting, such as "dart (load=20 %)". Where a scheme has
-    several curves, the first has the style of the scheme, and each of the others a colour of its own.
+    A name is the id of a scheme, alone or with a distinguishing setting, such as "dart (load=20 %)". A built-in scheme
+    has its own colour and dash, and one of one's own those that are unlike all others here. Where a scheme has several
+    curves, the first has the style of the scheme, and each of the others a colour of its own. Markers differ while
+    there are enough.
     """
-    schemes = [name.split(" (")[0] for name in names]
-    firsts = {scheme: style_of(scheme) for scheme in schemes}
+    schemes = {name: name.split(" (")[0] for name in names}
+    built_in = _styles()
+    firsts = {scheme: built_in[scheme] for scheme in schemes.values() if scheme in built_in}
+    for scheme in schemes.values():
+        if scheme not in firsts:
+            firsts[scheme] = _unlike(style_of(scheme), list(firsts.values()))
     taken = {one.colour for one in firsts.values()}
     left = [colour for colour in (*COLOURS, *MORE_COLOURS) if colour not in taken]
     found: dict[str, Style] = {}
     others = 0
-    for name, scheme in zip(names, schemes, strict=True):
-        if name in found:
-            continue
+    for name, scheme in schemes.items():
         if scheme in firsts:
-            found[name] = firsts.pop(scheme)
-            continue
-        turn, place = divmod(others, max(1, len(left)))
-        colour = left[place] if left else COLOURS[others % len(COLOURS)]
-        used = Counter([one.marker for one in (*found.values(), *firsts.values())])
-        marker = min(MARKERS, key=lambda marker: used[marker])
-        found[name] = Style(colour, DASHES[turn % len(DASHES)], marker)
-        others += 1
+            style = firsts.pop(scheme)
+        else:
+            turn, place = divmod(others, max(1, len(left)))
+            colour = left[place] if left else COLOURS[others % len(COLOURS)]
+            style = Style(colour, DASHES[turn % len(DASHES)], "")
+            others += 1
+        used = Counter([one.marker for one in found.values()])
+        if style.marker not in MARKERS or used[style.marker]:
+            used.update(one.marker for one in firsts.values())
+            style = replace(style, marker=min(MARKERS, key=lambda marker: used[marker]))
+        found[name] = style
     return found
+
+
+ALIKE = 100.0
+"""Colours that are closer in RGB are too alike for a scheme of one's own beside others."""
+
+
+def _unlike(style: Style, others: Sequence[Style]) -> Style:
+    """The style, with another colour and dash where these are like those of others."""
+
+    def apart(colour: str) -> float:
+        return min((dist(_rgb(colour), _rgb(one.colour)) for one in others), default=inf)
+
+    dashes = Counter(one.dash for one in others)
+    return replace(
+        style,
+        colour=style.colour if apart(style.colour) >= ALIKE else max((*COLOURS, *MORE_COLOURS), key=apart),
+        dash=style.dash if not dashes[style.dash] else min(DASHES[1:], key=lambda dash: dashes[dash]),
+    )
 
 
 def colours(names: Sequence[str]) -> list[str]:
@@ -137,9 +163,10 @@ greys."""
 
 @cache
 def _styles() -> dict[str, Style]:
-    """Of every preset. Presets of one colour take shades, dashes and markers in turn: first the first of each family,
-    so that these do not change with the number of variants, then the others, in the order of the registry."""
-    presets = [row["id"] for row in _core.schemes()]
+    """Of every built-in preset. Presets of one colour take shades, dashes and markers in turn: first the first of each
+    family, so that these do not change with the number of variants, then the others, in the order of the registry."""
+    own = {origin.id for origin in own_schemes.origins() if origin.kind == "scheme"}
+    presets = [row["id"] for row in _core.schemes() if row["id"] not in own]
     firsts = list({_family(preset): preset for preset in reversed(presets)}.values())[::-1]
     used: dict[str, int] = {}
     styles: dict[str, Style] = {}
@@ -156,9 +183,13 @@ def _styles() -> dict[str, Style]:
 
 def _shaded(colour: str, by: float) -> str:
     """Towards white above zero, towards black below."""
-    parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
-    mixed = [part + (255 - part) * by if by > 0 else part * (1 + by) for part in parts]
+    mixed = [part + (255 - part) * by if by > 0 else part * (1 + by) for part in _rgb(colour)]
     return "#" + "".join(f"{round(part):02X}" for part in mixed)
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return red, green, blue
 
 
 def _family(scheme: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -16,6 +17,7 @@ from fanin import spec
 from fanin.by_traffic import DROPPED, NUMBERS, Traffic, busiest_port, by_traffic
 from fanin.claims import PAPERS, VERDICTS, Claim, totals
 from fanin.claims import Row as Part
+from fanin.ideals import OF_NS3
 from fanin.measures import by_scheme, least_count, sizes_text
 from fanin.over_seeds import Estimate
 from fanin.quantities import QUANTITIES, Unit
@@ -55,6 +57,8 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
         "endless",
         "long_goodput_gbps",
         "marked_share",
+        "reordered_packets",
+        "packets_resent",
         "timeouts",
         "given_up",
         "drops",
@@ -63,7 +67,7 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
         "cnps",
     ),
 )
-RARE = ("given_up", "credit_wait_us")
+RARE = ("reordered_packets", "packets_resent", "given_up", "credit_wait_us")
 """Numbers without a line where they are zero under every scheme."""
 
 
@@ -208,8 +212,10 @@ def caption_of_traffics(results: Sequence[Result]) -> str:
 
 def caption(compared: Comparison) -> str:
     """Notes on how to read the numbers."""
-    ideal = compared.results[0].slowdown_ideal
-    parts = [f"FCT: flow completion time, of finished messages; slowdown: FCT over its ideal, {ideal}"]
+    parts = [
+        f"FCT: flow completion time, of finished messages{fct_end(compared.results)}; slowdown: FCT over its ideal,"
+    ]
+    parts[0] += f" {ideal_of(compared.results)}"
     runs = {row.runs for row in compared.rows}
     if runs != {1}:
         count = "/".join(str(count) for count in sorted(runs))
@@ -222,6 +228,19 @@ def caption(compared: Comparison) -> str:
     if compared.cancelled:
         parts.append(cancelled_note(compared))
     return "\n".join(parts)
+
+
+def fct_end(results: Sequence[Result]) -> str:
+    """Where FCTs end, if that is not with the last byte at the receiver, to stand behind the word "messages"."""
+    return ", up to the last ACK at the sender" if any(result.fct_ends_at_sender for result in results) else ""
+
+
+def ideal_of(results: Sequence[Result]) -> str:
+    """The ideal of the slowdowns of these runs; where they have several, that of each scheme."""
+    told = {name: runs[0].slowdown_ideal for name, runs in by_scheme(results).items()}
+    if set(told.values()) <= {"hpcc", OF_NS3} or len(set(told.values())) == 1:
+        return max(told.values(), key=len)
+    return ", ".join(f"{ideal} ({name})" for name, ideal in told.items())
 
 
 LEVELS = {"p50": 500, "p99": 990, "p999": 999}
@@ -286,10 +305,17 @@ def html_table(
 
 def cancelled_note(compared: Comparison) -> str:
     """The simulated time at which runs were cancelled."""
-    stopped = [
-        f"{result.label} cancelled at {result.simulated_ms:.2f} ms" for result in compared.results if result.cancelled
-    ]
+    stopped = [stopped_note(result) for result in compared.results if result.cancelled]
     return ", ".join(stopped) or "cancelled before every scheme had run"
+
+
+def stopped_note(result: Result) -> str:
+    """The simulated time at which a run was cancelled, or at which a hook of a scheme failed, as the hook's error has
+    it; the run ends a little later."""
+    if result.failure is None:
+        return f"{result.label} cancelled at {time(result.simulated_ms * 1e3)}"
+    told = re.search(r" at ([\d.]+) ns\b", result.failure)
+    return f"{result.label} failed at {time(float(told[1]) / 1e3 if told else result.simulated_ms * 1e3)}"
 
 
 def claims(studied: Study) -> RenderableType:
@@ -382,6 +408,14 @@ def html_of_sweep(sweep: Sweep) -> str:
 GRID = ("fct_p50_us", "fct_p99_us", "slowdown_p99")
 """The main numbers of a sweep."""
 
+MORE_OF_GRID = {
+    "unfinished": "unfinished",
+    "reordered_packets": "reordered",
+    "packets_resent": "resent",
+    "drops": "drops",
+}
+"""Its numbers that are shown where a run has any, and their headings: short, since a grid has many columns."""
+
 
 def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], list[list[str]], list[str]]:
     """The head and the rows of a table of the points of a sweep, and which of its columns are numbers."""
@@ -389,7 +423,7 @@ def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], li
 
     found = points(sweep)
     columns = list(dict.fromkeys(column for point in found for column in point.settings))
-    more = [name for name in ("unfinished", "drops") if any(run.numbers.get(name) for run in sweep.runs)]
+    more = [name for name in MORE_OF_GRID if any(run.numbers.get(name) for run in sweep.runs)]
     names = list(dict.fromkeys([*shown, *more]))
     several = any(point.seeds > 1 for point in found)
     status = [", ".join(dict.fromkeys(run.status for run in point.runs)) for point in found]
@@ -403,13 +437,14 @@ def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], li
         ]
         for at, point in enumerate(found)
     ]
-    headings = [QUANTITIES[name].row.removeprefix("messages ") for name in names]
+    headings = [MORE_OF_GRID.get(name, QUANTITIES[name].row) for name in names]
     grid = [_shortest(column, columns) for column in columns]
     return [*grid, *(["seeds"] if several else []), *(["status"] if told else []), *headings], rows, headings
 
 
 def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
     """Notes on how to read the numbers of a sweep."""
+    from fanin.sweeps.grid import label_of
     from fanin.sweeps.means import points
 
     found = points(sweep)
@@ -426,8 +461,12 @@ def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
             for point in found
         )
     ]
+    failed = sweep.failed
+    if failed:
+        first = f"{label_of(failed[0].settings)}: {'; '.join(failed[0].errors)}"
+        notes.append(f"{len(failed)} of {len(sweep.runs)} runs failed and have no numbers; the first is {first}")
     if any(point.done for point in found) and not any(run.numbers.get("unfinished") for run in sweep.runs):
-        notes.append("no run left a message unfinished")
+        notes.append(f"no {'other ' if failed else ''}run left a message unfinished")
     return [*notes, *([_too_few("messages", fewest, missing, runs=len(sweep.runs))] if missing else [])]
 
 
@@ -444,10 +483,10 @@ def _too_few(of: str, fewest: int, levels: Sequence[str], *, runs: int) -> str:
 
 
 def _shortest(key: str, others: Sequence[str]) -> str:
-    """The last words of a key, as many as tell it from the others."""
+    """The last words of a key, as many as tell it from the others; all of them where it ends another key."""
     words = key.split(".")
     ends = [".".join(words[-count:]) for count in range(1, len(words) + 1)]
-    return next(end for end in ends if sum(other == end or other.endswith(f".{end}") for other in others) == 1)
+    return next((end for end in ends if sum(other == end or other.endswith(f".{end}") for other in others) == 1), key)
 
 
 def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> Table:

@@ -58,6 +58,8 @@ class Watch:
     """Instead of the spec's, as `scheme`."""
     discipline: str | None = None
     """Likewise."""
+    warnings: list[str] = field(default_factory=list)
+    """Of the runs that were drawn last, as `fanin run` prints them."""
     _others: list[Result] = field(default_factory=list)
     _others_seen: object = None
 
@@ -79,6 +81,7 @@ class Watch:
         """Runs and draws once; returns what is wrong, if anything. The picture is then the earlier one, or of what was
         measured until the scheme failed."""
         problem = None
+        self.warnings = []
         try:
             problem = self._draw()
         except (SpecError, RunError) as error:
@@ -90,6 +93,7 @@ class Watch:
         return problem
 
     def _draw(self) -> str | None:
+        from fanin.comparison import Comparison
         from fanin.plot.join_leave import join_leave
 
         own = self._run(self.scheme)
@@ -101,8 +105,10 @@ class Watch:
             self._others_seen = seen
         if stopping.received():
             return None
-        note = f"the scheme failed at {own.simulated_ms:.3f} ms" if own.failure is not None else ""
-        figure = join_leave([own, *self._others], note=note)
+        runs = [own, *self._others]
+        if own.failure is None:  # else they would be about what it never came to
+            self.warnings = Comparison(runs, cancelled=False).warnings
+        figure = join_leave(runs)
         drawn = io.BytesIO()
         figure.savefig(drawn, format=self.out.suffix.removeprefix("."), dpi=160)
         _write(self.out, drawn.getvalue())

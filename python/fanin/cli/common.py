@@ -62,7 +62,8 @@ Threads = Annotated[
         "--threads",
         min=1,
         metavar="N",
-        help="Most threads of a run; by default the processors there are. The result is the same.",
+        help="Most threads of a run; by default the processors there are, with a scheme in Python 1. The result is the "
+        "same.",
     ),
 ]
 OneScheme = Annotated[

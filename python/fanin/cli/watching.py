@@ -24,6 +24,7 @@ from fanin.cli.common import (
     names,
     need,
     stdout,
+    warn,
 )
 
 
@@ -83,9 +84,12 @@ def watch(
         need(file.is_file(), f"{file}: there is no such file; check its name")
 
     def tell(problem: str | None) -> None:
+        told = {"warnings": what.warnings}
         if as_json:
-            emit({"ok": problem is None, "picture": str(out), "errors": problem.splitlines() if problem else []})
+            emit({"ok": problem is None, "picture": str(out), "errors": problem.splitlines() if problem else []} | told)
             return
+        for warning in what.warnings:
+            warn(warning)
         for line in (problem or "").splitlines():
             error(line)
         if problem is None:

@@ -15,6 +15,7 @@ from fanin import spec
 from fanin.measures import by_scheme
 from fanin.plot.axes import across_figure
 from fanin.style import COLOURS, Style, style_of, styles_of
+from fanin.table import stopped_note
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +94,7 @@ def finish(figure: Figure, results: Sequence[Result], path: Path | None, *notes:
     title = f"{' and '.join(names)}: {next(iter(described)) if len(described) == 1 else 'several specs'}"
     seeds = sorted({len(group.runs) for group in groups_of(results)})
     count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"{seeds[0]}"
-    stopped = [f"{run.label} cancelled at {run.simulated_ms:.2f} ms" for run in results if run.cancelled]
+    stopped = [stopped_note(run) for run in results if run.cancelled]
     shown = dict.fromkeys(filter(None, notes))
     headed = [] if heading in {axes.get_title() for axes in figure.axes} else [heading]
     said = [*filter(None, headed), f"{count} seeds" if seeds[-1] > 1 else "one seed", *shown, *stopped]
@@ -135,12 +136,13 @@ def legend_below(figure: Figure, axes: Axes, *, fontsize: float = 10) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if not handles:
         return
-    # A sample of the line and the gaps take about as much room as nine letters.
-    columns = max(1, across_figure(figure, fontsize) // (max(map(len, labels)) + 9))
+    # A sample of the line, long enough for its dashes, and the gaps take about as much room as eleven letters.
+    columns = max(1, across_figure(figure, fontsize) // (max(map(len, labels)) + 11))
     rows = -(-len(labels) // columns)
     columns = -(-len(labels) // rows)  # rows of equal length
     figure.set_figheight(figure.get_figheight() + max(0, rows - 2) * 1.7 * fontsize / 72)
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=fontsize)
+    shown = {"ncols": columns, "frameon": False, "fontsize": fontsize, "handlelength": 3.2}
+    figure.legend(handles, labels, loc="outside lower center", **shown)
 
 
 def legend_beside(axes: Axes) -> None:

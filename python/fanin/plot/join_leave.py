@@ -54,7 +54,7 @@ UNITS = {"_bps": ("Gb/s", 1e9), "_bytes": ("KB", 1e3), "_us": ("us", 1.0)}
 """How names of values end that have a unit, with the unit in which they are drawn, and its size."""
 
 
-def join_leave(runs: Runs, path: Path | None = None, *, note: str = "") -> Figure:
+def join_leave(runs: Runs, path: Path | None = None) -> Figure:
     """Watched messages under each scheme, a column per scheme: goodput, window, rate and queue, and below them all that
     the scheme itself watches at senders, at receivers and at the switch with the bottleneck, as far as it was
     sampled. A value of these that never changes has no panel: it is told below its column."""
@@ -98,7 +98,7 @@ def join_leave(runs: Runs, path: Path | None = None, *, note: str = "") -> Figur
     handles = [Line2D([], [], **_line(number), label=name) for number, name in enumerate(names)]
     figure.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
     changes = "dotted: a message starts or ends" if any(column.changes_ms for column in columns) else ""
-    return finish(figure, results, path, band_text_of_messages(seeds_of(results)), changes, note)
+    return finish(figure, results, path, band_text_of_messages(seeds_of(results)), changes)
 
 
 class _Column:
@@ -178,4 +178,4 @@ def _draw(axes: Axes, curve: pl.DataFrame, names: list[str]) -> None:
         if own.height:
             draw_mean(axes, own, 1.0, **_line(number))
     if curve.is_empty():
-        write_note(axes, "no watched message was open")
+        write_note(axes, "no watched message was sampled")

@@ -28,7 +28,7 @@ from fanin.plot.base import (
     steps,
     write_note,
 )
-from fanin.style import style_of
+from fanin.style import styles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,6 +162,7 @@ def several(axes: Axes, table: pl.DataFrame, group: Group, scale: float, names: 
     that each has its own in the panel of every scheme."""
     schemes = {traffic["traffic"]: traffic["scheme"] for traffic in group.runs[0].summary()["traffics"]}
     alone = len(set(schemes.values())) <= 1
+    styles = styles_of([*schemes.values(), group.name])
     of_scheme: dict[str, list[str]] = {}
     for where, traffic in names:
         of_scheme.setdefault(schemes.get(traffic, group.name), []).append(where)
@@ -177,7 +178,7 @@ def several(axes: Axes, table: pl.DataFrame, group: Group, scale: float, names: 
         number = alike.index(where)
         label = where if not many else f"{len(alike)} of {scheme}" if scheme not in told else None
         told.add(scheme)
-        colour = group.style.colour if alone else style_of(scheme).colour
+        colour = group.style.colour if alone else styles[scheme].colour
         shown: dict[str, Any] = {
             "color": shades(colour, len(alike))[number],
             "linestyle": "-" if many else DASHES[number % len(DASHES)],

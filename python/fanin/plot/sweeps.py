@@ -50,7 +50,7 @@ def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path |
         set_axis(axes, "y", np.array(reached) / scale)
     else:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.06 * max(reached, default=0.0) / scale or 1.0)  # with room for the highest marker
     label_axes(axes, "", found.x, title, legend=False)
     legend_below(figure, axes)
     over = f"mean over {found.seeds} seeds, bars: 95 % intervals" if found.seeds > 1 else "one seed"

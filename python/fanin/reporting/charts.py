@@ -25,6 +25,7 @@ from fanin.measures import (
     size_bins,
     sizes_text,
     slowdown_by_size,
+    span_us,
     utilisation_by_tier,
 )
 from fanin.over_seeds import band_text, band_text_of_messages, estimate
@@ -33,8 +34,8 @@ from fanin.reporting import figures
 from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, points
 from fanin.result import Result
 from fanin.run_folder import RunError
-from fanin.style import style_of
-from fanin.table import estimated, time
+from fanin.style import Style, styles_of
+from fanin.table import estimated, ideal_of, time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,6 +70,7 @@ class Runs:
     """The runs of a report, by scheme, and the settings of all their charts."""
 
     groups: dict[str, list[Result]]
+    styles: dict[str, Style]
     unit: str = ""
     """Of time axes."""
     per_us: float = 1.0
@@ -82,12 +84,18 @@ class Runs:
         """Groups them."""
         groups = by_scheme(results)
         unit, per_us = ("ms", 1e3) if max(result.simulated_ms for result in results) >= 10 else ("us", 1.0)
-        return Runs(groups, unit, per_us, max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // (CURVES * len(groups)))))
+        most = max(FEWEST_POINTS, min(MOST_POINTS, ALL_POINTS // (CURVES * len(groups))))
+        return Runs(groups, styles_of(list(groups)), unit, per_us, most)
 
     @property
     def any(self) -> Result:
         """One of them, for what their specs share."""
         return next(iter(self.groups.values()))[0]
+
+    @property
+    def every(self) -> list[Result]:
+        """All of them, in order."""
+        return [result for results in self.groups.values() for result in results]
 
     @property
     def seeds(self) -> int:
@@ -112,9 +120,10 @@ class Runs:
         keep = figures.thin_series(mean, self.points)
         across = time_us[keep] / self.per_us
         hover = f"%{{y:,.4~r}}{of} at %{{x:,.6~r}} {self.unit}"
-        drawn = [curve(scheme, across, mean[keep], hover=hover, shape=shape)]
+        drawn = [curve(scheme, across, mean[keep], self.styles[scheme], hover=hover, shape=shape)]
         opacity = 0.2 if len(self.groups) <= 3 else 0.1
-        under = figures.band(scheme, across, low[keep], high[keep], shape=shape, opacity=opacity)
+        colour = self.styles[scheme].colour
+        under = figures.band(scheme, across, low[keep], high[keep], colour, shape=shape, opacity=opacity)
         return drawn if under is None else [*drawn, under]
 
     def notes(self, *said: str, seeds: str = "") -> str:
@@ -185,6 +194,7 @@ def completion(runs: Runs) -> Chart:
                 scheme,
                 times_us[keep] if keep.size else [np.nan],
                 shares[keep] * 100 if keep.size else [np.nan],
+                runs.styles[scheme],
                 hover="%{y:.4~r} % within %{x:,.4~r} us",
                 name=scheme + (told if few or not times_us.size else ""),
                 shape="hv",
@@ -211,7 +221,7 @@ def queue_lengths(runs: Runs) -> Chart:
         lengths, tail = queue_tail(results, place)
         seen = tail > 0
         hover = "%{y:.3~r} % of samples at least %{x:,.4~r} KB"
-        curves.append(curve(scheme, lengths[seen] / 1e3, tail[seen] * 100, hover=hover))
+        curves.append(curve(scheme, lengths[seen] / 1e3, tail[seen] * 100, runs.styles[scheme], hover=hover))
     y = axis("samples at least as long (%, log scale)", "log", tickformat="~r", dtick=1)
     made = figure([Panel(curves, y)], axis("queue length (KB)", rangemode="tozero", tickformat=",~r"))
     note = runs.notes(seeds="the samples of all are pooled")
@@ -221,7 +231,7 @@ def queue_lengths(runs: Runs) -> Chart:
 def slowdowns(runs: Runs) -> Chart:
     """Percentiles of the slowdown by size."""
     title = "Slowdown by message size"
-    bins = size_bins([result for results in runs.groups.values() for result in results])
+    bins = size_bins(runs.every)
     tables = {scheme: slowdown_by_size(results, bins) for scheme, results in runs.groups.items()}
     values = np.concatenate([table[name].drop_nulls().to_numpy() for table in tables.values() for name in SLOWDOWNS])
     if values.size == 0:
@@ -231,7 +241,11 @@ def slowdowns(runs: Runs) -> Chart:
     y = figures.value_axis("slowdown", np.concatenate([values, *(end.drop_nulls().to_numpy() for end in ends)]))
     counts = [sum(int(table["count"][place]) for table in tables.values()) for place in range(len(bins))]
     each = sum(len(results) for results in runs.groups.values())
-    places = [f"{label}<br>n={count / each:,.0f}" for label, count in zip(figures.texts(labels), counts, strict=True)]
+    upright = len(labels) < 5
+    apart = "<br>" if upright else ", "  # a second line of a slanted label covers its neighbour
+    places = [
+        f"{label}{apart}n={count / each:,.0f}" for label, count in zip(figures.texts(labels), counts, strict=True)
+    ]
     panels = []
     for name in SLOWDOWNS:
         traces = []
@@ -240,11 +254,12 @@ def slowdowns(runs: Runs) -> Chart:
             hover = f"%{{customdata[0]}}: {name} %{{y:,.4~r}} times the ideal"
             hover += "<br>%{customdata[1]:,} finished, %{customdata[2]:,} not"
             half = table[f"{name}_ci95"].cast(pl.Float64).to_numpy()
-            trace = points(scheme, [], table[name].cast(pl.Float64).to_numpy(), half, hover=hover, customdata=told)
+            values = table[name].cast(pl.Float64).to_numpy()
+            trace = points(scheme, [], values, runs.styles[scheme], half, hover=hover, customdata=told)
             traces.append({**trace, "x": places})
         panels.append(Panel(traces, y, name))
     unfinished = sum(int(table["unfinished"].sum()) for table in tables.values())
-    ideal = f"FCT over its ideal, {runs.any.slowdown_ideal}; n: messages that finished, on average over the runs."
+    ideal = f"FCT over its ideal, {ideal_of(runs.every)}; n: messages that finished, on average over the runs."
     left = f"{unfinished:,} unfinished messages have none." if unfinished else ""
     lacking = any(
         ((table["count"] > 0) & table[name].is_null()).any() for table in tables.values() for name in SLOWDOWNS
@@ -252,7 +267,7 @@ def slowdowns(runs: Runs) -> Chart:
     needs = ", ".join(f"{name} {least_count(per_mille)}" for name, per_mille in SLOWDOWNS.items())
     rule = f"Points of fewer messages than a percentile needs in each run ({needs}) are left out." if lacking else ""
     title_x = "message size" if labels == ranges else "message size, up to"
-    x = axis(title_x, "category", tickangle=0 if len(labels) < 5 else -45)
+    x = axis(title_x, "category", tickangle=0 if upright else -45)
     made = figure(panels, x, columns=3, share_y=True)
     note = runs.notes(ideal, left, rule, seeds="means of each run's percentile, with 95 % intervals")
     return Chart("slowdown", title, made, note, wide=True, height=420)
@@ -277,8 +292,7 @@ def queues(runs: Runs) -> Chart:
 def pauses(runs: Runs) -> Chart:
     """The number of paused queues, or if that was not sampled, the number of pauses that began."""
     title = "Pauses over time"
-    every = [result for results in runs.groups.values() for result in results]
-    if not any(result.summary()["network"]["pauses"] for result in every):
+    if not any(result.summary()["network"]["pauses"] for result in runs.every):
         return Chart("pauses", title, None, "no port was paused")
     found = over_time.pauses_of(runs.groups)
     y, of, said = "queues paused at once", " paused", ""
@@ -341,17 +355,27 @@ def utilisation(runs: Runs) -> Chart:
         tiers = figures.texts(table["tier"].to_list())
         of = [[float(f"{m:.6g}"), ports] for m, ports in zip(most, table["ports"], strict=True)]
         hover = "%{x}: mean %{y:.3~r} %, busiest %{customdata[0]:.3~r} %, %{customdata[1]:,} ports"
-        bar = bars(scheme, tiers, mean, hover=hover, customdata=of, offsetgroup=scheme)
+        bar = bars(scheme, tiers, mean, runs.styles[scheme], hover=hover, customdata=of, offsetgroup=scheme)
         if np.isfinite(half).any():
             bar["error_y"] = figures.interval(mean, half) | {"color": "#59626d"}
-        busiest = points(scheme, [], most, hover="%{x}: busiest port %{y:.3~r} %")
-        marker = {"symbol": "line-ew-open", "size": 9, "color": style_of(scheme).colour, "line": {"width": 2}}
+        busiest = points(scheme, [], most, runs.styles[scheme], hover="%{x}: busiest port %{y:.3~r} %")
+        marker = {"symbol": "line-ew-open", "size": 9, "color": runs.styles[scheme].colour, "line": {"width": 2}}
         traces += [bar, {**busiest, "x": tiers, "mode": "markers", "marker": marker, "offsetgroup": scheme}]
     x = axis("tier of links, from sender to receiver", "category", tickfont={"size": 11})
     panel = Panel(traces, axis("utilisation (%)", rangemode="tozero"))
     made = figure([panel], x, barmode="group", bargap=0.25, scattermode="group", scattergap=0.25)
-    said = "Of the measured window. Bars: means over ports. Dashes: the busiest port."
+    said = f"Of the measured window{_spans(runs)}. Bars: means over ports. Dashes: the busiest port."
     return Chart("utilisation", title, made, runs.notes(said, seeds="means, with 95 % intervals"))
+
+
+def _spans(runs: Runs) -> str:
+    """The lengths of the measured windows, where they differ by more than a hundredth: shares of them do not compare
+    with each other."""
+    spans_us = {scheme: span_us(results[0]) for scheme, results in runs.groups.items()}
+    if max(spans_us.values()) <= 1.01 * min(spans_us.values()):
+        return ""
+    told = ", ".join(f"{time(span)} ({scheme})" for scheme, span in spans_us.items())
+    return f", whose length differs: {told}"
 
 
 def rates(runs: Runs, key: str, title: str, column: str, scale: float, what: str, unit: str) -> Chart:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fanin.quantities import spans_decades
-from fanin.style import Style, style_of
+from fanin.style import Style
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -47,15 +48,14 @@ def curve(
     scheme: str,
     x: ArrayLike,
     y: ArrayLike,
+    style: Style,
     *,
     hover: str,
     name: str | None = None,
     shape: str = "linear",
-    style: Style | None = None,
     more: Json | None = None,
 ) -> Json:
-    """One curve in the style of its scheme, or in another style. Its texts are escaped: Plotly reads markup in them."""
-    style = style or style_of(scheme)
+    """One curve. Its texts are escaped: Plotly reads markup in them."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -68,9 +68,9 @@ def curve(
 
 
 def band(
-    scheme: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, *, shape: str = "linear", opacity: float = 0.2
+    scheme: str, x: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str, *, shape: str, opacity: float
 ) -> Json | None:
-    """The area between two curves, in the colour of the scheme; None if there is none. A gap in both curves is a gap of
+    """The area between two curves; None if there is none. A gap in both curves is a gap of
     the area."""
     across, below, above = (np.asarray(values, float) for values in (x, low, high))
     known = np.isfinite(below) & np.isfinite(above)
@@ -86,7 +86,6 @@ def band(
         ys += [*upper, *lower[::-1], math.nan]
     if not xs:
         return None
-    colour = style_of(scheme).colour
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return {
         "type": "scatter",
@@ -112,15 +111,14 @@ def points(
     scheme: str,
     x: Sequence[str] | ArrayLike,
     y: ArrayLike,
+    style: Style,
     half: ArrayLike | None = None,
     *,
     hover: str,
     customdata: object = None,
-    style: Style | None = None,
 ) -> Json:
     """A curve over places or numbers, each of its points shown, with half the width of its interval where it has
     one."""
-    style = style or style_of(scheme)
     marker = {"symbol": style.marker, "size": 8, "color": style.colour}
     places = texts(x) if isinstance(x, list) and x and isinstance(x[0], str) else x
     more: Json = {"mode": "lines+markers", "marker": marker, "x": places}
@@ -128,7 +126,7 @@ def points(
         more["customdata"] = customdata
     if half is not None and np.nan_to_num(np.asarray(half, float)).any():
         more["error_y"] = interval(y, half)
-    return curve(scheme, [], y, hover=hover, style=style, more=more)
+    return curve(scheme, [], y, style, hover=hover, more=more)
 
 
 def interval(y: ArrayLike, half: ArrayLike) -> Json:
@@ -139,9 +137,8 @@ def interval(y: ArrayLike, half: ArrayLike) -> Json:
     return {"type": "data", "symmetric": False, **ends, "thickness": 1.2, "width": 4}
 
 
-def bars(scheme: str, labels: Sequence[str], y: ArrayLike, *, hover: str, **more: object) -> Json:
+def bars(scheme: str, labels: Sequence[str], y: ArrayLike, style: Style, *, hover: str, **more: object) -> Json:
     """A bar per name."""
-    style = style_of(scheme)
     pattern = {"shape": PATTERNS[style.dash], "fgcolor": "#ffffff", "size": 6, "fillmode": "overlay"}
     marker = {"color": style.colour, "pattern": pattern}
     return {"type": "bar", "x": texts(labels), "y": numbers(y), "marker": marker, **_of(scheme, None, hover), **more}
@@ -167,9 +164,9 @@ def texts(words: Sequence[str]) -> list[str]:
 
 
 def axis(title: str, kind: str = "linear", **more: object) -> Json:
-    """One axis, its unit in its title."""
+    """One axis, its unit in its title, which may have several lines."""
     return {
-        "title": {"text": text(title), "standoff": 8},
+        "title": {"text": text(title).replace("\n", "<br>"), "standoff": 8},
         "type": kind,
         "gridcolor": GRID,
         "zerolinecolor": GRID,
@@ -183,13 +180,17 @@ def axis(title: str, kind: str = "linear", **more: object) -> Json:
     }
 
 
+LETTERS = 32
+"""The longest line of a title beside an axis: a chart is not high enough for more."""
+
+
 def value_axis(title: str, values: ArrayLike, unit: str = "") -> Json:
     """An axis for these values: logarithmic where they span decades, with numbers between powers of ten where there is
     room for them, and else from zero."""
     known = np.asarray(values, float)
     known = known[np.isfinite(known)]
     told = ", ".join(filter(None, [unit, "log scale" if spans_decades(known.tolist()) else ""]))
-    named = f"{title} ({told})" if told else title
+    named = textwrap.fill(f"{title} ({told})" if told else title, LETTERS)
     if not spans_decades(known.tolist()):
         return axis(named, rangemode="tozero", tickformat=",~r")
     low, high = math.log10(known.min()), math.log10(known.max())

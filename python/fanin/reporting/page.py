@@ -17,7 +17,7 @@ from fanin.comparison import Comparison, mixed_transports
 from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
 from fanin.result import Result
 from fanin.run_folder import Machine, TrafficSummary
-from fanin.style import style_of
+from fanin.style import styles_of
 
 SLOWEST = 20
 """The number of the slowest messages of a run that are listed."""
@@ -109,7 +109,10 @@ def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
             *_warnings(compared.results),
             *mixed_transports(compared.results),
         ],
-        schemes=[_scheme(name) for name in by_scheme(compared.results)],
+        schemes=[
+            Scheme(name, style.colour, STROKES[style.dash])
+            for name, style in styles_of(list(by_scheme(compared.results))).items()
+        ],
         sections=sections,
         marked=any(cell.mark == "best" for section in sections for _, cells in section for cell in cells),
         caption=[line for line in table.caption(compared).splitlines() if not line.startswith("bold")],
@@ -143,11 +146,6 @@ def _json(document: Mapping[str, object]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def _scheme(name: str) -> Scheme:
-    style = style_of(name)
-    return Scheme(name, style.colour, STROKES[style.dash])
-
-
 def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
     first = compared.results[0]
     manifests = [result.manifest for result in compared.results]
@@ -157,7 +155,7 @@ def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
     return [
         ("Network", spec.describe_topology(spec.section(first.spec, "network").get("topology"))),
         ("Traffic", "; ".join(_traffic(traffic) for traffic in spec.traffics(first.spec))),
-        ("Measured", f"{measure['window']} after {measure['warm_up']} of warm-up"),
+        ("Measured", f"{_time(measure['window'])} after {_time(measure['warm_up'])} of warm-up"),
         # With several schemes their names are beside the checkboxes.
         *([] if several else [("Scheme", scheme_name(first))]),
         ("Seeds", ", ".join(str(seed) for seed in dict.fromkeys(manifest["seed"] for manifest in manifests))),
@@ -169,8 +167,16 @@ def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
 
 def _traffic(traffic: spec.Spec) -> str:
     """For example `queries (incast, 16 % of tor-uplinks)`."""
-    parts = [spec.kind(traffic.get("pattern")), spec.describe_load({"traffic": [traffic]}).removeprefix("load ")]
-    return f"{traffic['name']} ({', '.join(filter(None, parts))})"
+    parts = [spec.kind(traffic.get("pattern", "")), spec.describe_load({"traffic": [traffic]}).removeprefix("load ")]
+    told = ", ".join(filter(None, parts))
+    return f"{traffic['name']} ({told})" if told else str(traffic["name"])
+
+
+def _time(text: object) -> str:
+    """A time of a resolved spec in the largest unit that it is at least one of."""
+    ps = spec.time_ps(str(text))
+    unit, scale = next(((unit, scale) for unit, scale in spec.PS_OF_TIME.items() if ps >= scale), ("s", 1))
+    return f"{ps / scale:.12g} {unit}"
 
 
 def _machine(machine: Machine) -> str:

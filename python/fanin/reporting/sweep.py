@@ -31,6 +31,8 @@ SHOWN = (
     "query_timeout_share",
     "long_goodput_gbps",
     "marked_share",
+    "reordered_packets",
+    "packets_resent",
     "timeouts",
     "paused_us",
     "credit_wait_us",
@@ -152,9 +154,9 @@ def _chart(found: Lines) -> Chart:
                 name,
                 [float(str(value)) for value in values] if found.numeric else [value_text(found.x, v) for v in values],
                 [(line[value].mean or 0.0) / scale for value in values],
+                styles[name],
                 [(line[value].half or 0.0) / scale for value in values],
                 hover=f"%{{y:,.4~r}} {unit} at %{{x}}",
-                style=styles[name],
             )
         )
     if found.numeric:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from fanin import _core
-from fanin.spec import Spec, named, section, traffics
+from fanin.spec import Spec, section, traffics, used
 
 if TYPE_CHECKING:
     from fanin.runs import Job
@@ -177,15 +177,13 @@ def _checked(
         resolved, error = base, str(found)
         for change, option in options.items():
             error = error.replace(change, option)
-    ids = [named(traffic[SCHEME]) for traffic in traffics(resolved)]
-    says: dict[str, Value] = {SCHEME: "+".join(dict.fromkeys(ids)), SEED: int(str(resolved[SEED]))}
+    ids = used(resolved)
+    says: dict[str, Value] = {SCHEME: "+".join(dict.fromkeys(ids[SCHEME])), SEED: int(str(resolved[SEED]))}
     # The column of schemes has the names that were asked for.
     settings = {column: says[column] if value is None else value for column, value in chosen.items()}
     if error is not None:
         return Point(settings, job, _hash({"settings": settings, "job": [job.text, *job.overrides]}), error)
-    network = section(resolved, "network")
-    used = {"scheme": ids, **{kind: [named(network.get(kind))] for kind in ("balancing", "discipline")}}
-    own = {f"{origin.kind} {origin.id}": origin.digest for origin in job.own if origin.id in used[origin.kind]}
+    own = {f"{origin.kind} {origin.id}": origin.digest for origin in job.own if origin.id in ids[origin.kind]}
     known = {"version": _core.__version__, "spec": files.read(resolved)} | ({"own": own} if own else {})
     return Point(settings, job, _hash(known))
 

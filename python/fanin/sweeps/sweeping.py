@@ -29,6 +29,7 @@ from fanin.sweeps.pools import Given, Pool, Processes
 from fanin.sweeps.running import Running, SweepWatcher
 from fanin.sweeps.store import (
     DONE,
+    FAILED,
     UNTRUSTED,
     WAITING,
     Part,
@@ -108,6 +109,11 @@ class Sweep:
         return [f"{label_of(run.settings)}: {error}" for run in self.runs for error in run.errors]
 
     @property
+    def failed(self) -> list[SweepRun]:
+        """The runs that have no result because of an error."""
+        return [run for run in self.runs if run.status == FAILED]
+
+    @property
     def complete(self) -> bool:
         """Every run has a result."""
         return all(run.status in (DONE, UNTRUSTED) for run in self.runs)
@@ -176,6 +182,7 @@ _COUNTS = (
     "unfinished",
     "endless",
     "reported",
+    "packets_resent",
     "timeouts",
     "given_up",
     "queries",
