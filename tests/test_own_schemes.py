@@ -284,6 +284,8 @@ def test_parameters_are_keys_of_the_spec_and_are_checked() -> None:
     job = Job.of(spec(INCAST | {"scheme": {"id": "all-roles", "packets": 9}})).using(None, None)
     traffic = job.resolve()["traffic"][0]  # type: ignore[index]
     assert traffic["scheme"] == {"id": "all-roles", "packets": 9, "gain": 0.5, "eager": False}
+    replaced = Job.of(spec(), ["traffic.incast.scheme.packets=9"]).using("all-roles", None).resolve()
+    assert replaced["traffic"][0]["scheme"] == traffic["scheme"]  # type: ignore[index]
     for parameters, said in (
         ({"packet": 9}, 'did you mean "packets"?'),
         ({"packets": 0}, "traffic[0].scheme.packets: packets must be at least 1; a window of 0 never sends"),

@@ -99,7 +99,7 @@ class Origin:
     @property
     def in_python(self) -> bool:
         """Whether it is a class in Python, and no library."""
-        return not isinstance(self.reference, str) or not self.reference.endswith(LIBRARY)
+        return not isinstance(self.reference, str) or LIBRARY.fullmatch(self.reference) is None
 
 
 _loaded: dict[tuple[Kind, str], Origin] = {}

@@ -63,12 +63,18 @@ impl Given {
             "json" => Spec::from_json(&self.text, &self.name, folder).map_err(refused)?,
             other => return Err(PyValueError::new_err(format!("format is \"toml\" or \"json\", not \"{other}\""))),
         };
-        for change in &self.overrides {
-            let (key, value) = split_change(change)?;
+        let changes = self.overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
+        // The parameters that are set are those of the scheme that all traffics get.
+        let (of_scheme, others) =
+            changes.into_iter().partition::<Vec<_>, _>(|(key, _)| self.scheme.is_some() && key.contains(".scheme."));
+        for (key, value) in others {
             spec = spec.set(key, value).map_err(refused)?;
         }
         if let Some(scheme) = &self.scheme {
             spec = spec.with_scheme(scheme);
+        }
+        for (key, value) in of_scheme {
+            spec = spec.set(key, value).map_err(refused)?;
         }
         if let Some(seed) = self.seed {
             spec = spec.with_seed(seed);

@@ -114,7 +114,7 @@ impl Spec {
 
     /// The same spec with one key set: `set("network.topology.pods", "4")`. A traffic is given by its number or its
     /// name: `traffic[0].load.share` or `traffic.queries.load.share`. The value is in TOML syntax; quotes around text
-    /// are optional.
+    /// are optional. A parameter of a scheme, such as `traffic[0].scheme.g`, may be set where the spec has the id alone.
     ///
     /// # Errors
     /// If the key is unknown or the value invalid.
@@ -200,6 +200,12 @@ fn place(root: &mut Value, key: &str, value: Value) -> Result<String, (String, S
         let (name, indices) = word.split_once('[').map_or((word, ""), |(name, rest)| (name, rest));
         if name.is_empty() {
             return Err(("this is not a key".into(), example()));
+        }
+        if let Value::String(id) = &*at
+            && (path.ends_with(".scheme") || ["network.balancing", "network.discipline"].contains(&&*path))
+        {
+            // An id alone is short for a table without parameters.
+            *at = serde_json::json!({ "id": id });
         }
         at = match at {
             Value::Array(items) => {

@@ -353,6 +353,9 @@ fn schemes_seeds_and_single_keys_can_be_replaced() {
     assert_eq!(set("measure.window", "10 ms").measure.window, Time::from_ms(10));
     assert_eq!(set("measure.window", "\"10 ms\"").measure.window, Time::from_ms(10));
     assert_eq!(set("traffic.web.scheme", "none").traffic[2].scheme.id(), "none");
+    // An id alone becomes a table of it and the parameter.
+    let web = serde_json::to_value(&set("traffic.web.scheme.g", "0.5").traffic[2].scheme).unwrap();
+    assert_eq!(web, serde_json::json!({ "id": spec.document().traffic[2].scheme.id(), "g": 0.5 }));
     assert!(set("traffic.web.rdma.persistent", "true").traffic[2].rdma.persistent);
     let red = set("network.marking", "{ kind = \"red\", min = \"1 KB\", max = \"2 KB\", probability = 0.5 }");
     assert!(matches!(red.network.marking, document::Marking::Red { .. }));
