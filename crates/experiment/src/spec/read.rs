@@ -114,7 +114,7 @@ impl Spec {
 
     /// The same spec with one key set: `set("network.topology.pods", "4")`. A traffic is given by its number or its
     /// name: `traffic[0].load.share` or `traffic.queries.load.share`. The value is in TOML syntax; quotes around text
-    /// are optional. A parameter of a scheme, such as `traffic[0].scheme.g`, may be set where the spec has the id alone.
+    /// are optional. A parameter of a scheme, like `traffic[0].scheme.g`, may be set where the spec has the id alone.
     ///
     /// # Errors
     /// If the key is unknown or the value invalid.
