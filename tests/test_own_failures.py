@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import fanin
+from fanin.table import stopped_note
 from test_own_schemes import ACROSS, NETWORK, bits, spec
 
 FRAME = """\
@@ -169,3 +170,15 @@ def test_no_ack_of_a_check_comes_sooner_than_after_a_round_trip(tmp_path: Path) 
     )
     report = fanin.check_scheme(f"{file}:Delay", cases=40, progress=False)
     assert report.ok, report
+
+
+def test_the_note_of_a_stopped_run_has_the_time_of_the_failure(tmp_path: Path) -> None:
+    file = tmp_path / "note.py"
+    for at, said in ((500_000_000, "500 us"), (1_000_000_000, "1.00 ms")):
+        file.write_text(
+            "import fanin\nclass S(fanin.Sender):\n"
+            f"    def on_ack(self, ack):\n        self.wake_at = max({at}, self.now + 1)\n"
+            "    def on_timer(self):\n        1 / 0\nclass Note(fanin.Scheme):\n    Sender = S\n"
+        )
+        result = fanin.run(spec(), scheme=f"{file}:Note", progress=False)
+        assert stopped_note(result) == f"{result.label} failed at {said}"

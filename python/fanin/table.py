@@ -314,8 +314,9 @@ def stopped_note(result: Result) -> str:
     it; the run ends a little later."""
     if result.failure is None:
         return f"{result.label} cancelled at {time(result.simulated_ms * 1e3)}"
-    told = re.search(r" at ([\d.]+) ns\b", result.failure)
-    return f"{result.label} failed at {time(float(told[1]) / 1e3 if told else result.simulated_ms * 1e3)}"
+    told = re.search(r" at ([\d.]+) (ps|ns|us|ms|s)\b", result.failure)
+    at_us = float(told[1]) * spec.PS_OF_TIME[told[2]] / 1e6 if told else result.simulated_ms * 1e3
+    return f"{result.label} failed at {time(at_us)}"
 
 
 def claims(studied: Study) -> RenderableType:
