@@ -3,22 +3,25 @@
 use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
 use crate::{congested, unmeasured};
-use fanin_cc::Balancing;
 use fanin_cc::own::Failure;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{
-    ClassConfig, ClassCounters, DropCause, Flows, Hop, HostWait, Incidents, NetworkConfig, ParallelSimulation,
-    PauseRecord, PortCounters, Totals, TrafficConfig, TrafficCounters, What,
+    ClassConfig, DropCause, Flows, Hop, HostWait, ParallelSimulation, PauseRecord, TrafficConfig, TrafficCounters, What,
 };
 use fanin_record::{
     Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
     numbers, port_names,
 };
 use fanin_units::{PortId, Time};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+
+mod engine;
+mod loaded;
+
+pub use engine::Engine;
+use loaded::Loaded;
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
@@ -60,142 +63,10 @@ const EVENTS_PER_LOOK: u64 = 200_000;
 const EVENTS_PER_TAKE: u64 = 5_000;
 /// The same for runs with loaded programs, which may be slow.
 const EVENTS_PER_LOADED: u64 = 20_000;
-/// Packet-hops between two checks whether a loaded program has failed, roughly, and the least and most time.
-const HOPS_PER_CHECK: u64 = 5_000;
-const CHECKS: [Time; 2] = [Time::from_ns(100), Time::from_us(100)];
 /// Real time between two calls of the progress function.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Interval between checks whether all messages have arrived, while draining and if the window ends with the last one.
 const DRAIN_STEP: Time = Time::from_us(100);
-
-/// What runs the network of an experiment: the simulator, or processes on a wire.
-pub trait Engine {
-    /// Runs all events before `until`, at most about `budget` of them. Returns whether it reached `until`.
-    fn run_until(&mut self, until: Time, budget: u64) -> bool;
-    /// Everything before this time has happened.
-    fn now(&self) -> Time;
-    /// The network.
-    fn config(&self) -> &NetworkConfig;
-    /// Packets sent over one link each.
-    fn packet_hops(&self) -> u64;
-    /// Messages posted.
-    fn started(&self) -> u64;
-    /// Messages whose last byte has arrived.
-    fn finished(&self) -> u64;
-    /// Messages with an end that were posted and have not arrived.
-    fn open_messages(&self) -> u64;
-    /// Whether no message will be posted any more.
-    fn nothing_to_come(&mut self) -> bool;
-    /// Whether senders know of all arrivals.
-    fn all_known(&mut self) -> bool;
-    /// From now on triggers post only answers to what has been asked.
-    fn stop_posting(&mut self);
-    /// Payload bytes of each traffic that have arrived in order: of all its messages, and of endless ones.
-    fn delivered(&self) -> Vec<[u64; 2]>;
-    /// Data bytes queued at a port.
-    fn queued(&self, port: PortId) -> u64;
-    /// Observable state of a port.
-    fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2];
-    /// Observable state of a traffic.
-    fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2];
-    /// Counters of every port.
-    fn port_counters(&self) -> Vec<PortCounters>;
-    /// Counters of every class at every port. Like the following, only after [`Engine::take_flows`].
-    fn class_counters(&self) -> Vec<ClassCounters>;
-    /// Takes the records of all messages.
-    fn take_flows(&mut self) -> Flows;
-    /// Totals of each traffic.
-    fn traffic_counters(&self) -> Vec<TrafficCounters>;
-    /// Totals of the run.
-    fn totals(&self) -> Totals;
-    /// Drops and pauses.
-    fn incidents(&self) -> Cow<'_, Incidents>;
-    /// Most entries that a table of a traffic's scheme had in any switch.
-    fn table_peak(&self, traffic: u16) -> Option<u64>;
-    /// The simulator, where it is one: it can be observed in more ways.
-    fn simulator(&self) -> Option<&ParallelSimulation> {
-        None
-    }
-    /// The same, to change it.
-    fn simulator_mut(&mut self) -> Option<&mut ParallelSimulation> {
-        None
-    }
-}
-
-impl Engine for ParallelSimulation {
-    fn run_until(&mut self, until: Time, budget: u64) -> bool {
-        self.run_until(until, budget)
-    }
-    fn now(&self) -> Time {
-        self.now()
-    }
-    fn config(&self) -> &NetworkConfig {
-        self.config()
-    }
-    fn packet_hops(&self) -> u64 {
-        self.packet_hops()
-    }
-    fn started(&self) -> u64 {
-        self.started()
-    }
-    fn finished(&self) -> u64 {
-        self.finished()
-    }
-    fn open_messages(&self) -> u64 {
-        self.open_messages()
-    }
-    fn nothing_to_come(&mut self) -> bool {
-        self.nothing_to_come()
-    }
-    fn all_known(&mut self) -> bool {
-        self.flows().iter().all(|f| f.finished.is_some() <= f.acked.is_some())
-    }
-    fn stop_posting(&mut self) {
-        self.stop_posting();
-    }
-    fn delivered(&self) -> Vec<[u64; 2]> {
-        let all = self.traffic_counters().into_iter().map(|counters| counters.delivered);
-        all.zip(self.endless_delivered()).map(<[u64; 2]>::from).collect()
-    }
-    fn queued(&self, port: PortId) -> u64 {
-        self.queued(port)
-    }
-    fn watch_port(&self, port: PortId) -> [(&'static str, f64); 2] {
-        self.watch_port(port)
-    }
-    fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
-        self.watch_traffic(traffic)
-    }
-    fn port_counters(&self) -> Vec<PortCounters> {
-        self.port_counters()
-    }
-    fn class_counters(&self) -> Vec<ClassCounters> {
-        self.class_counters()
-    }
-    fn take_flows(&mut self) -> Flows {
-        self.take_flows()
-    }
-    fn traffic_counters(&self) -> Vec<TrafficCounters> {
-        self.traffic_counters()
-    }
-    fn totals(&self) -> Totals {
-        self.totals()
-    }
-    fn incidents(&self) -> Cow<'_, Incidents> {
-        self.incidents()
-    }
-    fn table_peak(&self, traffic: u16) -> Option<u64> {
-        let switches = self.config().graph.switches();
-        let seen = (0..switches).flat_map(|switch| self.watch_switch(traffic, switch));
-        seen.filter(|(name, _)| *name == TABLE_PEAK).map(|(_, value)| value as u64).max()
-    }
-    fn simulator(&self) -> Option<&ParallelSimulation> {
-        Some(self)
-    }
-    fn simulator_mut(&mut self) -> Option<&mut ParallelSimulation> {
-        Some(self)
-    }
-}
 
 /// Runs an experiment to its end, or until `progress` returns false. It is called about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
@@ -215,16 +86,7 @@ fn run_with(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Outcome {
     let Built { network, traffics, measure, warnings, .. } = built;
-    let mut loaded = Loaded::default();
-    for program in traffics.iter().filter_map(|traffic| traffic.scheme.loaded().cloned()) {
-        loaded.programs.push(Box::new(move || program.failure()));
-    }
-    if let Balancing::Own(program) = network.balancing.clone() {
-        loaded.programs.push(Box::new(move || program.failure()));
-    }
-    if let Some(program) = network.discipline.clone() {
-        loaded.programs.push(Box::new(move || program.failure()));
-    }
+    let loaded = Loaded::of(&network, &traffics);
     let traffics = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
     let graph = network.graph;
     let mut runner = Runner::new(engine, traffics, measure, progress);
@@ -236,9 +98,6 @@ fn run_with(
     runner.go();
     runner.finish(graph)
 }
-
-/// Asks a program of one's own whether it has failed.
-type Fallible = Box<dyn Fn() -> Option<Failure>>;
 
 /// Most traffics that one names as counted together with it: 10,000 traffics of one scheme would name each other.
 const MOST_NAMED: usize = 8;
@@ -314,45 +173,6 @@ impl<T> Kept<T> {
 
 /// Width of a bin of the queue histogram, in bytes.
 const BIN: u64 = 1000;
-
-/// The loaded programs of a run, which may fail. They are asked at times that do not depend on the number of threads,
-/// and what comes between a failure and the next of these is in the results.
-struct Loaded {
-    programs: Vec<Fallible>,
-    step: Time,
-    /// Packet-hops at the last check.
-    hops: u64,
-}
-
-impl Default for Loaded {
-    fn default() -> Self {
-        Self { programs: Vec::new(), step: CHECKS[0], hops: 0 }
-    }
-}
-
-impl Loaded {
-    /// When to check them, after a check at `now`.
-    fn next_check(&self, now: Time) -> Time {
-        if self.programs.is_empty() { Time::NEVER } else { now.saturating_add(self.step) }
-    }
-
-    /// The earliest failure, if there was one.
-    fn check(&mut self, sim: &dyn Engine) -> Option<Failure> {
-        if self.programs.is_empty() {
-            return None;
-        }
-        let hops = sim.packet_hops();
-        let ran = hops - std::mem::replace(&mut self.hops, hops);
-        let [least, most] = CHECKS;
-        if ran < HOPS_PER_CHECK / 2 {
-            self.step = self.step.saturating_mul(2).min(most);
-        } else if ran > HOPS_PER_CHECK * 2 {
-            self.step = Time::from_ps(self.step.as_ps() / 2).max(least);
-        }
-        let failures = self.programs.iter().filter_map(|failure| failure());
-        failures.min_by(|a, b| (a.at, &a.problem).cmp(&(b.at, &b.problem)))
-    }
-}
 
 struct Runner<'a> {
     sim: &'a mut dyn Engine,
@@ -504,7 +324,7 @@ impl<'a> Runner<'a> {
     /// Runs a slice towards `until`, and writes its traces. Returns whether it reached `until`.
     fn run_until(&mut self, until: Time) -> bool {
         if !self.traces.any() {
-            let budget = if self.loaded.programs.is_empty() { EVENTS_PER_LOOK } else { EVENTS_PER_LOADED };
+            let budget = if self.loaded.is_empty() { EVENTS_PER_LOOK } else { EVENTS_PER_LOADED };
             return self.sim.run_until(until, budget);
         }
         let arrived = self.sim.run_until(until, EVENTS_PER_TAKE);
@@ -803,9 +623,6 @@ fn look_at(engine: &dyn Engine, watched: &Watched) -> Vec<(&'static str, f64)> {
         (_, None) => Vec::new(),
     }
 }
-
-/// The name in switch programs of the largest number of entries in the deflected flow table.
-const TABLE_PEAK: &str = "table_peak";
 
 /// Bytes on the wire that each port has sent.
 fn sent(sim: &dyn Engine) -> Vec<u64> {
