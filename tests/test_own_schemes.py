@@ -353,6 +353,34 @@ def test_a_queue_discipline_of_ones_own_has_the_bits_of_the_built_in_one() -> No
     assert ours.summary()["network"]["marked"] == theirs.summary()["network"]["marked"] > 0
 
 
+@dataclass(frozen=True)
+class Level:
+    """Parameters of a discipline."""
+
+    above: int = 20_000
+
+
+class AboveLevel(fanin.Discipline):
+    """As `Above`, with the level as its parameter."""
+
+    Params = Level
+
+    def on_enqueue(self, queued: fanin.Queued) -> fanin.Verdict | None:
+        """Marks data."""
+        full = queued.packet.kind == "data" and queued.view.lane_queued > self.params.above
+        return fanin.Verdict.MARK if full else None
+
+
+def test_parameters_are_those_of_the_policy_that_an_option_chooses() -> None:
+    marked = [
+        fanin.run(
+            spec(marking={"kind": "off"}), scheme="dctcp-rate", progress=False, discipline=AboveLevel, set=changes
+        ).summary()["network"]["marked"]
+        for changes in ([], ["network.discipline.above=20000"], ["network.discipline.above=60000"])
+    ]
+    assert marked[0] == marked[1] > marked[2] > 0
+
+
 def test_a_failure_of_these_names_switch_and_line(tmp_path: Path) -> None:
     file = tmp_path / "net.py"
     file.write_text(

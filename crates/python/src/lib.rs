@@ -64,16 +64,15 @@ impl Given {
             other => return Err(PyValueError::new_err(format!("format is \"toml\" or \"json\", not \"{other}\""))),
         };
         let changes = self.overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
-        // The parameters that are set are those of the scheme that all traffics get.
-        let (of_scheme, others) =
-            changes.into_iter().partition::<Vec<_>, _>(|(key, _)| self.scheme.is_some() && key.contains(".scheme."));
+        // Parameters are set last: they are those of the scheme and the policies that other changes choose.
+        let (parameters, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(|(key, _)| is_parameter(key));
         for (key, value) in others {
             spec = spec.set(key, value).map_err(refused)?;
         }
         if let Some(scheme) = &self.scheme {
             spec = spec.with_scheme(scheme);
         }
-        for (key, value) in of_scheme {
+        for (key, value) in parameters {
             spec = spec.set(key, value).map_err(refused)?;
         }
         if let Some(seed) = self.seed {
@@ -85,6 +84,11 @@ impl Given {
     fn check(&self) -> PyResult<CheckedSpec> {
         self.read()?.check().map_err(refused)
     }
+}
+
+/// Whether a key is that of a parameter of a scheme, of load balancing or of a queue discipline.
+fn is_parameter(key: &str) -> bool {
+    key.contains(".scheme.") || key.starts_with("network.balancing.") || key.starts_with("network.discipline.")
 }
 
 fn split_change(change: &str) -> PyResult<(&str, &str)> {

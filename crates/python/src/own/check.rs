@@ -20,7 +20,7 @@ pub fn check_scheme(
     go_on: Py<PyAny>,
 ) -> PyResult<String> {
     let set: Option<Parameters> = parameters.map(serde_json::from_str).transpose().map_err(wrong)?;
-    // A scheme that was loaded does nothing any more after a failure, so each run has one of its own.
+    // A scheme that was loaded keeps its failure, so each run has one of its own.
     let make = |changes: &Parameters| loaded::settings(scheme, changes).map_err(|error| refused(scheme, error));
     let interpreted = loaded::preset(scheme).and_then(|made| Some(made.loaded()?.interpreted())).unwrap_or(false);
     told(&go_on, |go_on| {
