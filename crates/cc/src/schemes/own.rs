@@ -86,7 +86,7 @@ pub trait Program: Send + Sync + fmt::Debug {
     fn interpreted(&self) -> bool {
         false
     }
-    /// The first failure, after which it does nothing any more, and the run should end.
+    /// The earliest failure, after which that flow, host or switch does nothing any more, and the run should end.
     fn failure(&self) -> Option<Failure> {
         None
     }
