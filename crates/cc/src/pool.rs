@@ -164,12 +164,12 @@ methods! {
 
     /// Ends a flow and frees its slot.
     pub fn close(&mut self, slot: u32, now: Time) {
+        let open = self.senders[slot as usize].take();
+        let (mut sender, shared) = open.expect("a flow is closed once, and after it was opened");
+        let mut cx = Cx::new(now, &self.params, &mut self.shared[shared as usize], &mut self.actions);
         // How much it may send is not asked any more.
-        if let Some((mut sender, shared)) = self.senders[slot as usize].take() {
-            let mut cx = Cx::new(now, &self.params, &mut self.shared[shared as usize], &mut self.actions);
-            sender.close(&mut cx);
-            self.shared_changed |= cx.shared_changed;
-        }
+        sender.close(&mut cx);
+        self.shared_changed |= cx.shared_changed;
         self.free.push(slot);
     }
 
