@@ -325,6 +325,55 @@ def test_another_scheme_runs_beside_it(command_here: Command, star: Path, scheme
     assert again.equals(result.flows()["completion_ps"])
 
 
+@pytest.mark.parametrize("scheme", ["none", "dcqcn"])
+def test_a_fast_sender_does_not_know_that_its_receiver_is_slow(star: Path, scheme: str) -> None:
+    (star / "topo.txt").write_text("3 1 2\n2\n0 2 400Gbps 1us 0\n1 2 100Gbps 1us 0\n")
+    write_flows(star / "flow.txt", [(0, 1, 4_000_000, 2.0)])
+    (star / "trace.txt").write_text("0\n")
+    config(star, "dcqcn")
+    result = hpcc.run_hpcc("c.txt", folder=star, scheme=scheme, progress=False)
+    network = result.summary()["network"]
+    if scheme == "none":
+        # When the last of 4,000 packets arrives, the link to the receiver has begun a thousand.
+        assert (network["peak_queue_bytes"], network["cnps"]) == (3_000 * 1048, 0)
+    else:
+        # Marks begin above 400 KB, 11 us after the first packet; the marked packet waits for 32 us, and its CNP comes
+        # when half of the 4 MB has left.
+        assert 470_000 < network["peak_queue_bytes"] < 3_000 * 1048 and network["cnps"] >= 1
+
+
+def test_a_fast_sender_overruns_a_small_buffer() -> None:
+    """Three of the bytes of four stay at the switch: 100 KB are full after 133 KB."""
+    spec = {
+        "spec_version": 1,
+        "name": "overrun",
+        "network": {
+            "buffer": {"policy": "lossy", "per_port": "100 KB"},
+            "topology": {
+                "kind": "graph",
+                "hosts": ["fast", "slow"],
+                "switches": ["sw"],
+                "links": [
+                    {"between": ["fast", "sw"], "rate": "400 Gbps", "delay": "1 us"},
+                    {"between": ["slow", "sw"], "rate": "100 Gbps", "delay": "1 us"},
+                ],
+            },
+        },
+        "traffic": [
+            {
+                "name": "write",
+                "scheme": "none",
+                "size": {"fixed": "1 MB"},
+                "pattern": {"kind": "long", "senders": ["fast"], "receivers": ["slow"], "count": 1},
+            }
+        ],
+        "measure": {"window": "100 us"},
+    }
+    network = fanin.run(spec, progress=False).summary()["network"]
+    assert network["drops"]["buffer"] > 0
+    assert 98_000 < network["peak_queue_bytes"] <= 100_000
+
+
 def test_a_spec_made_of_a_configuration_says_what_it_says(star: Path) -> None:
     (star / "topo.txt").write_text(
         "5 2 5\n0 1\n2 0 100Gbps 1us 0\n3 1 25Gbps 2us 0.001\n4 1 100Gbps 1us 0\n0 1 400Gbps 500ns 0\n"

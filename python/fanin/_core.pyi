@@ -511,10 +511,10 @@ class PathInfo:
 
     @property
     def line_rate(self) -> int:
-        """The lower of the sender's and the receiver's NIC rate, bit/s."""
+        """Line rate of the sender's own NIC, bit/s. It knows of no link beyond its own until feedback arrives."""
     @property
-    def nic_rate(self) -> int:
-        """Rate of the sender's NIC, bit/s."""
+    def receiver_rate(self) -> int:
+        """Line rate of the receiver's NIC, bit/s, for schemes whose feedback carries it: no sender knows it before."""
     @property
     def base_rtt(self) -> int:
         """Round-trip time of a full packet and its ACK on an idle network, ps."""

@@ -102,10 +102,10 @@ impl Plan {
         let (first, last) = (rate(links().next()), rate(links().next_back()));
         let base_rtt = rtt.fold(Time::ZERO, |sum, rtt| sum + rtt);
         PathInfo {
-            nic_rate: first,
+            receiver_rate: last,
             network_bdp: routes.network_bdp,
             network_rtt: routes.network_rtt,
-            ..PathInfo::new(first.min(last), base_rtt, self.config.packet.payload as u32, wire)
+            ..PathInfo::new(first, base_rtt, self.config.packet.payload as u32, wire)
         }
     }
 

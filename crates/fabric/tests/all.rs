@@ -42,3 +42,4 @@ mod theory;
 mod threads;
 mod trace;
 mod triggers;
+mod unequal_nics;

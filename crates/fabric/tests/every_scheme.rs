@@ -9,12 +9,12 @@ use fanin_fabric::topology::{Graph, LeafSpine};
 use fanin_fabric::*;
 use fanin_units::Time;
 
-fn presets() -> impl Iterator<Item = &'static str> {
+pub fn presets() -> impl Iterator<Item = &'static str> {
     fanin_cc::rows().iter().flat_map(|row| row.presets.iter().copied())
 }
 
 /// A preset over the transport that carries it unless a spec says otherwise, with `timeout` over RDMA.
-fn plain(preset: &'static str, timeout: Time) -> TrafficConfig {
+pub fn plain(preset: &'static str, timeout: Time) -> TrafficConfig {
     let scheme = Settings::preset(preset).unwrap();
     let mut traffic = match scheme.transport() {
         Transport::Rdma => traffic(preset),

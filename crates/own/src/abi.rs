@@ -6,7 +6,7 @@
 
 use std::ffi::{c_char, c_void};
 
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 pub const NEVER: u64 = u64::MAX;
 
 pub const CNP: u32 = 1;
@@ -63,7 +63,7 @@ pub struct Control {
 #[repr(C)]
 pub struct Path {
     pub line_rate: u64,
-    pub nic_rate: u64,
+    pub receiver_rate: u64,
     pub base_rtt: u64,
     pub network_bdp: u64,
     pub network_rtt: u64,

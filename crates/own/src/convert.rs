@@ -10,7 +10,7 @@ impl From<&PathInfo> for abi::Path {
     fn from(path: &PathInfo) -> Self {
         Self {
             line_rate: path.line_rate.as_bps(),
-            nic_rate: path.nic_rate.as_bps(),
+            receiver_rate: path.receiver_rate.as_bps(),
             base_rtt: path.base_rtt.as_ps(),
             network_bdp: path.network_bdp,
             network_rtt: path.network_rtt.as_ps(),

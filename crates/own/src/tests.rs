@@ -28,7 +28,7 @@ fn the_structs_are_those_of_the_header() {
         Cx = "fanin_cx" { now parameters shared counts problem wake_at shared_changed }
         Watched = "fanin_watched" { name value }
         Control = "fanin_control" { window rate wake_at not_before retime }
-        Path = "fanin_path" { line_rate nic_rate base_rtt network_bdp network_rtt payload wire id from to }
+        Path = "fanin_path" { line_rate receiver_rate base_rtt network_bdp network_rtt payload wire id from to }
         Sent = "fanin_sent" { sent_to left wire payload retransmitted }
         Hop = "fanin_hop" { rate time sent queued }
         Ack = "fanin_ack" {

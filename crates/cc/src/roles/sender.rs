@@ -7,10 +7,11 @@ use fanin_units::{MessageId, NodeId, Rate, Time};
 /// The path of a flow when it opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathInfo {
-    /// Line rate C: the lower of the sender's and the receiver's NIC rate.
+    /// Line rate: that of the sender's own NIC, and so what leaves it without pacing. A NIC knows of no link beyond its
+    /// own until feedback arrives.
     pub line_rate: Rate,
-    /// Rate of the sender's NIC: what leaves it without pacing.
-    pub nic_rate: Rate,
+    /// Line rate of the receiver's NIC, for schemes whose feedback carries it: no sender knows it before.
+    pub receiver_rate: Rate,
     /// Round-trip time of a full packet and its ACK on an idle network.
     pub base_rtt: Time,
     /// Largest payload of a packet in bytes.
@@ -36,7 +37,7 @@ impl PathInfo {
         let network_bdp = rate.bytes_in(rtt);
         Self {
             line_rate: rate,
-            nic_rate: rate,
+            receiver_rate: rate,
             base_rtt: rtt,
             payload,
             wire,

@@ -133,12 +133,15 @@
 //! * B11: with no sender left n is 1.
 //!
 //! The sender:
-//! * C1: C is the lower NIC rate. C2: a share holds until the next one arrives. C3: it belongs to a sender, not to a
-//!   message: III-B counts S once "because S's two incast flows would be serialized at S's NIC", so all messages from S
-//!   to D form one stream of C/n, and the NIC serializes packets, not messages. Its messages take turns packet by
-//!   packet, each gets an equal part of C/n while it has data to send, and a short one overtakes a long one, as III-A
-//!   and III-B intend for short messages. Sending message after message would be serial as well, but the later ones
-//!   would starve. C4: shares towards different receivers are independent.
+//! * C1: C is the lower rate of the two NICs, since C/n divides the receiver's line and no NIC is faster than its own.
+//!   The receiver's rate comes with its first share: before its first ACK a message does not wait for the bucket, so
+//!   nothing uses it. The paper's NICs are equal and its headers need no field for the rate; neither have ours. C2: a
+//!   share holds until the next one arrives. C3: it belongs to a sender, not to a message: III-B counts S once
+//!   "because S's two incast flows would be serialized at S's NIC", so all messages from S to D form one stream of
+//!   C/n, and the NIC serializes packets, not messages. Its messages take turns packet by packet, each gets an equal
+//!   part of C/n while it has data to send, and a short one overtakes a long one, as III-A and III-B intend for short
+//!   messages. Sending message after message would be serial as well, but the later ones would starve. C4: shares
+//!   towards different receivers are independent.
 //! * C5: a new message adds to the debt and does not wait for it before its first ACK (III-A: all flows begin at line
 //!   rate). If an older message of its host holds 1/n, both pay back at C/n the bytes that the new one sent until then:
 //!   n - 1 round trips of silence for a long one, in which no ACK brings another n. After that they take turns. The

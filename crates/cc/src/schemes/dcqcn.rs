@@ -29,7 +29,7 @@
 //! VI-C's Pri-Q: messages up to `urgent_up_to` use a lane of their class that is served before all others.
 //!
 //! ## Parameters
-//! A rate is written as such ("40 Mbps") or as a share of the line rate C (0.001).
+//! A rate is written as such ("40 Mbps") or as a share of C, the line rate of the sender's NIC (0.001).
 //!
 //! | name | unit | default | source |
 //! |---|---|---|---|

@@ -326,7 +326,7 @@ impl Sender for Flow {
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
         let p = cx.params;
-        let line = path.nic_rate.as_bps();
+        let line = path.line_rate.as_bps();
         let mut flow = Self {
             rate: line,
             target: line,

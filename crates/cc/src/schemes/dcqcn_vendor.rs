@@ -28,7 +28,7 @@
 //! Presets: `dcqcn-vendor` with the settings of HPCC's authors; `dcqcn-vendor-win` has `window` on.
 //!
 //! ## Parameters
-//! A rate is written as such ("20 Mbps") or as a share of the line rate C (0.0002).
+//! A rate is written as such ("20 Mbps") or as a share of C, the line rate of the sender's NIC (0.0002).
 //!
 //! | name | unit | default | source |
 //! |---|---|---|---|

@@ -154,7 +154,7 @@ impl Sender for Flow {
     type Shared = ();
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
-        let line = path.nic_rate.as_bps();
+        let line = path.line_rate.as_bps();
         let mut flow = Self {
             rate: line,
             alpha: 1.0,

@@ -309,7 +309,7 @@ impl Sender for Flow {
             wake_at: Time::NEVER,
             stopped_at: cx.now,
             counted: (0, cx.now),
-            line: path.nic_rate,
+            line: path.line_rate,
             base_rtt: path.base_rtt.max(Time::from_ns(1)),
             payload: path.payload.max(1),
             ..Self::default()

@@ -8,7 +8,7 @@
 //! ACKs, as a clock only.
 //!
 //! ## Control law
-//! A packet may leave while bytes in flight < `packets` x payload. Rate: the line rate.
+//! A packet may leave while bytes in flight < `packets` x payload. Rate: the line rate of the sender's NIC.
 //!
 //! ## Parameters
 //! | name | unit | default | source |

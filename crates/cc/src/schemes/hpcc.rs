@@ -281,7 +281,7 @@ impl Sender for Flow {
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
         let p = cx.params;
         let rtt = if p.base_rtt > Time::ZERO { p.base_rtt } else { path.network_rtt.max(Time::from_ps(1)) };
-        let most = initial_window(path.nic_rate, rtt);
+        let most = initial_window(path.line_rate, rtt);
         let step = match p.expected_flows {
             0 => p.additive_increase.get() as f64,
             flows => additive_increase(most, p.eta, flows),
@@ -294,7 +294,7 @@ impl Sender for Flow {
             step,
             rtt,
             control: (0, Rate::ZERO),
-            nic: path.nic_rate,
+            nic: path.line_rate,
             ..Self::default()
         };
         flow.set_control();

@@ -315,7 +315,7 @@ impl Sender for Flow {
     type Shared = ();
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
-        let line = path.nic_rate.as_bps();
+        let line = path.line_rate.as_bps();
         let start = Reference { used: 1.0, rate: line, stage: 0 };
         let mut flow = Self {
             rate: line,

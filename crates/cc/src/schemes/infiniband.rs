@@ -343,7 +343,7 @@ impl Sender for Flow {
     type Shared = Source;
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params, Source>) -> Self {
-        let mut flow = Self { own: Source::default(), line: path.nic_rate };
+        let mut flow = Self { own: Source::default(), line: path.line_rate };
         flow.change(cx, Source::fall);
         flow
     }

@@ -191,7 +191,7 @@ pub(crate) struct Reno {
     by_mark: bool,
     acked_to: u64,
     last_sent: Time,
-    nic_rate: Rate,
+    line_rate: Rate,
 }
 
 impl Reno {
@@ -206,14 +206,14 @@ impl Reno {
                 Threshold::Bytes(bytes) => bytes.get(),
             },
             last_sent: Time::NEVER,
-            nic_rate: path.nic_rate,
+            line_rate: path.line_rate,
             ..Self::default()
         }
     }
 
     #[inline(always)]
     pub(crate) fn control(&self) -> Control {
-        Control { window: self.cwnd, ..Control::rate(self.nic_rate) }
+        Control { window: self.cwnd, ..Control::rate(self.line_rate) }
     }
 
     pub(crate) fn cwnd(&self) -> u64 {

@@ -8,7 +8,7 @@
 //! None.
 //!
 //! ## Control law
-//! Window: none. Rate: the line rate.
+//! Window: none. Rate: the line rate of the sender's NIC.
 //!
 //! Flows that share a port share it as their packets arrive and as pauses hold them back, and not by a rule: with four
 //! of them (`fabric/tests/theory/joining.rs`) Jain's index over 100 round trips is 0.75 to 1.

@@ -240,7 +240,7 @@ impl Sender for Flow {
             SenderKind::Newreno => Self::NewReno(newreno::Flow::open(path, &mut cx.inner(&p.newreno, &mut ()))),
             SenderKind::Cubic => Self::Cubic(cubic::Flow::open(path, &mut cx.inner(&p.cubic, &mut ()))),
             SenderKind::Dctcp => Self::Dctcp(dctcp::Flow::open(path, &mut cx.inner(&p.dctcp, &mut ()))),
-            SenderKind::Advertised => Self::Advertised(path.nic_rate),
+            SenderKind::Advertised => Self::Advertised(path.line_rate),
         }
     }
 

@@ -11,8 +11,8 @@
 //! * Sender: the round-trip time r of a segment: from its last packet's leaving to that packet's ACK.
 //!
 //! ## Control law
-//! R is the rate, C the line rate. A flow starts at R = C. A decision takes r, with D = (1 - `ewma`) D + `ewma` (r -
-//! that of the last decision) and gradient = D / `min_rtt`; at the first decision D = 0. In this order:
+//! R is the rate, C the line rate of the sender's NIC. A flow starts at R = C. A decision takes r, with D = (1 - `ewma`) D
+//! + `ewma` (r - that of the last decision) and gradient = D / `min_rtt`; at the first decision D = 0. In this order:
 //!
 //! * r < `t_low`: R = R + `additive_increase`.
 //! * r > `t_high`: R = R (1 - `beta` (1 - `t_high`/r)).
@@ -373,7 +373,7 @@ impl Sender for Flow {
             largest_window: path.network_bdp,
             decide_at: if p.decide == Decide::Segment { p.segment.0 } else { 1 },
             unit: if p.min_rtt == Time::ZERO { path.base_rtt.max(Time::from_ps(1)) } else { p.min_rtt },
-            packet: path.nic_rate.tx_time(path.wire as u64),
+            packet: path.line_rate.tx_time(path.wire as u64),
             least_window: path.payload as u64,
             window: u64::MAX,
             ..Self::default()

@@ -55,7 +55,7 @@ impl Flow {
     pub fn new(settings: &Settings, path: &PathInfo) -> Self {
         assert_eq!(settings.check(), Ok(()));
         let mut pool = settings.build();
-        pool.add_host(&nic(path.nic_rate.as_bps() / 1_000_000_000));
+        pool.add_host(&nic(path.line_rate.as_bps() / 1_000_000_000));
         let opened = pool.open(0, path, Time::ZERO);
         Self { pool, slot: opened.slot, control: opened.control }
     }

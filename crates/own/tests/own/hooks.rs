@@ -43,7 +43,7 @@ fn each_hook_gets_its_arguments_and_its_results_are_taken() {
 
 fn sender(scheme: &mut Instance) {
     let path = PathInfo {
-        nic_rate: Rate::from_gbps(2),
+        receiver_rate: Rate::from_gbps(2),
         network_bdp: 4,
         network_rtt: at(5000),
         id: MessageId(8),

@@ -20,7 +20,7 @@ fn node(node: NodeId) -> Option<u32> {
 #[pyclass(frozen, get_all, module = "fanin")]
 pub struct PathInfo {
     line_rate: u64,
-    nic_rate: u64,
+    receiver_rate: u64,
     base_rtt: u64,
     payload: u32,
     wire: u32,
@@ -35,7 +35,7 @@ impl From<&cc::PathInfo> for PathInfo {
     fn from(path: &cc::PathInfo) -> Self {
         Self {
             line_rate: path.line_rate.as_bps(),
-            nic_rate: path.nic_rate.as_bps(),
+            receiver_rate: path.receiver_rate.as_bps(),
             base_rtt: path.base_rtt.as_ps(),
             payload: path.payload,
             wire: path.wire,

@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_void};
 
 /// `FANIN_SCHEME_VERSION`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// `FANIN_NEVER`: a timer that is not set.
 pub const NEVER: u64 = u64::MAX;
 /// `FANIN_NO_WINDOW`: any number of bytes may be in flight.
@@ -67,7 +67,7 @@ pub struct Control {
 #[repr(C)]
 pub struct PathInfo {
     pub line_rate: u64,
-    pub nic_rate: u64,
+    pub receiver_rate: u64,
     pub base_rtt: u64,
     pub network_bdp: u64,
     pub network_rtt: u64,

@@ -114,8 +114,8 @@ impl Sender for Flow {
         Self {
             // III-A: at line rate
             dcqcn: dcqcn::Flow::open(path, &mut cx.inner(&p.dcqcn, &mut ())),
-            // rows C1, C14
-            line: (path.line_rate.as_bps() as f64 * p.line_share) as u64,
+            // rows C1, C14: the receiver's rate comes with its first share, and nothing waits for the bucket before
+            line: (path.line_rate.min(path.receiver_rate).as_bps() as f64 * p.line_share) as u64,
             bdp: path.network_bdp.max(1),
             busy: true,
             acked: false,

@@ -24,7 +24,7 @@ static void s_open(void *me, fanin_control *control, const fanin_path *path, fan
     EXPECT((uintptr_t)me % 16 == 0 && flow->hooks == 0 && flow->aligned == 0);
     EXPECT(cx->now == 1000);
     EXPECT(cx->parameters[RATIO].number == 0.25 && cx->parameters[SWITCHED].integer == 0);
-    EXPECT(path->line_rate == 1000000000 && path->nic_rate == 2000000000 && path->base_rtt == 3000);
+    EXPECT(path->line_rate == 1000000000 && path->receiver_rate == 2000000000 && path->base_rtt == 3000);
     EXPECT(path->network_bdp == 4 && path->network_rtt == 5000 && path->payload == 6 && path->wire == 7);
     EXPECT(path->id == 8 && path->from == 9 && path->to == 10);
     EXPECT(control->window == FANIN_NO_WINDOW && control->rate == path->line_rate);
