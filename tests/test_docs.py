@@ -4,12 +4,14 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import fanin
 from fanin import _core, claims, papers
+from fanin.runs import Job
 from pages import spec
 from pages.build import stale
 from pages.markdown import slug
@@ -163,3 +165,42 @@ def test_the_smallest_spec_runs(tmp_path: Path) -> None:
     assert found is not None
     (tmp_path / "smallest.toml").write_text(found[1], encoding="utf-8")
     assert fanin.run(tmp_path / "smallest.toml", progress=False).flows().height == 3
+
+
+LEAST = """spec_version = 1
+name = "least"
+network = { topology = { kind = "star", hosts = 4, link = "10 Gbps", delay = "1 us" } }
+measure = { window = "1 ms" }
+
+[[traffic]]
+name = "one"
+scheme = "dcqcn"
+"""
+
+FILES = {
+    "flows.csv": "src,dst,bytes,start_us\nh0,h1,1000,0\n",
+    "flow.txt": "1\n0 1 3 100 1000 0\n",
+    "matrix.cm": "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n",
+}
+"""The files that the examples name."""
+
+
+def test_the_least_of_everything_in_the_reference_of_specs_passes_the_check(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = [*re.finditer(r"^The least of it: (.*)$", page, re.MULTILINE)]
+    assert len(found) > 20
+    for one in found:
+        heading = re.findall(r"^### ([^\s:]+)", page[: one.start()], re.MULTILINE)[-1]
+        spec = tomllib.loads(LEAST)
+        spec["network"]["buffer"] = {"policy": "lossless", "pool": "32 MB"}
+        traffic = spec["traffic"][0]
+        if not heading.startswith("traffic"):
+            traffic.update(pattern={"kind": "long", "count": 1})
+        place = traffic if heading.startswith("traffic") else spec["network"]
+        for line in re.findall(r"`([^`]*)`", one[1]):
+            place.update(tomllib.loads(line))
+        file = tmp_path / "least.json"
+        file.write_text(json.dumps(spec), encoding="utf-8")
+        Job.of(file).resolve()

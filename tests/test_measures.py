@@ -32,12 +32,17 @@ def test_nearest_rank_of_nothing_is_none() -> None:
     assert nearest_rank(np.zeros(0), 990) is None
 
 
-@pytest.mark.parametrize(("per_mille", "needed"), [(500, 2), (950, 20), (990, 100), (999, 1000)])
+@pytest.mark.parametrize(("per_mille", "needed"), [(950, 20), (990, 100), (999, 1000)])
 def test_a_percentile_needs_a_value_above_it(per_mille: int, needed: int) -> None:
     values = np.arange(1.0, needed + 1)
     assert percentile(values, per_mille) == needed - 1 == nearest_rank(values, per_mille)
     assert percentile(values[:-1], per_mille) is None, "it would be the largest, whatever its name"
     assert least_count(per_mille) == needed
+
+
+def test_the_median_of_one_value_is_this_value() -> None:
+    assert percentile(np.array([87.091]), 500) == 87.091
+    assert percentile(np.zeros(0), 500) is None
 
 
 def test_runs_are_seeds_of_one_another_only_under_one_spec(tiny: Path) -> None:

@@ -101,7 +101,7 @@ def made(flows: Sequence[tuple[int, int | None, float | None]], scheme: str = "n
         schema={"bytes": pl.UInt64, "completion_ps": pl.UInt64, "slowdown": pl.Float64},
         orient="row",
     ).with_columns(measured=pl.lit(value=True))
-    sizes = {"min": 0, "max": measures.ALL_SIZES}
+    sizes = {"min": 0, "max": None}
     summary = cast("Summary", {"traffics": [{"traffic": "t", "scheme": scheme, "sizes": sizes}]})
 
     def tables(name: TableName) -> pl.DataFrame:

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
-from fanin.measures import completion_us, group_names, messages, percentile, queries, ran_on, reported, scheme_name
+from fanin.by_traffic import counted_at
+from fanin.measures import (
+    completion_us,
+    group_names,
+    messages,
+    percentile,
+    queries,
+    ran_on,
+    reported,
+    scheme_name,
+    unfinished_gbps,
+)
 from fanin.over_seeds import Estimate, estimate
 from fanin.run_folder import check_target, is_run_folder
 from fanin.spec import traffics as traffics_of
@@ -23,6 +34,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fanin.result import Result
+    from fanin.run_folder import TrafficSummary
 
 Numbers = dict[str, float | None]
 """The numbers of one run, by the names of the fields of a row."""
@@ -48,7 +60,7 @@ class Row:
     """Finished messages of the reported sizes: what the percentiles are over."""
     fct_p50_us: float | None
     """Median of their flow completion times (FCT), each from its post to its last byte at the receiver. A percentile
-    that some run has too few messages for is None: p50 needs 2, p99 100, p99.9 1,000."""
+    that some run has too few messages for is None: p50 needs 1, p99 100, p99.9 1,000."""
     fct_p99_us: float | None
     """99th percentile of the same."""
     fct_p999_us: float | None
@@ -61,6 +73,8 @@ class Row:
     """99.9th percentile of the same."""
     long_goodput_gbps: float | None
     """Payload that endless flows delivered in the measured window, all together; None without any."""
+    unfinished_goodput_gbps: float | None
+    """Of the unfinished messages, the mean of the goodput of each since its post; None without any."""
     marked_share: float | None
     """Share of the messages' data packets that arrived with an ECN mark; None if none arrived."""
     reordered_packets: float | None
@@ -88,6 +102,9 @@ class Row:
     """Time that ports spent without credits, summed over ports and classes."""
     cnps: float
     """Congestion notification packets that receivers sent."""
+    cnps_in_acks: float
+    """Congestion notifications that reached senders as a bit in an ACK, without a packet of their own: those of the
+    scheme dcqcn-ns3, and of DCQCN in the network of the ns-3 HPCC simulator."""
     ci95: dict[str, float]
     """Half the width of the 95 % confidence interval of each mean, by Student's t over the seeds; empty for one run."""
     on: str = "simulator"
@@ -154,11 +171,12 @@ class Comparison:
 
         return table.html_of(self)
 
-    def table(self) -> RenderableType:
-        """The comparison as a table for a terminal."""
+    def table(self, folder: str | os.PathLike[str] | None = None) -> RenderableType:
+        """The comparison as a table for a terminal. `folder` is where it was saved, for the parts of it that the table
+        has no room for."""
         from fanin import table
 
-        return table.comparison(self)
+        return table.comparison(self, None if folder is None else os.fspath(folder))
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws FCTs and queues of all schemes, to a file if a path is given."""
@@ -261,6 +279,7 @@ def numbers(result: Result) -> Numbers:
         "slowdown_p99": percentile(slowdown, 990),
         "slowdown_p999": percentile(slowdown, 999),
         "long_goodput_gbps": sum(t["long_goodput_gbps"] for t in traffics) if endless else None,
+        "unfinished_goodput_gbps": cast("float | None", unfinished_gbps(result)["gbps"].mean()),
         "marked_share": int(posted["packets_marked"].sum()) / arrived if arrived else None,
         "reordered_packets": every[1] / every[0] if every[0] else None,
         "packets_resent": every[2],
@@ -275,4 +294,11 @@ def numbers(result: Result) -> Numbers:
         "paused_us": network["paused_us"],
         "credit_wait_us": network.get("credit_wait_us", 0.0),
         "cnps": network["cnps"],
+        "cnps_in_acks": _cnps_in_acks(traffics),
     }
+
+
+def _cnps_in_acks(traffics: Sequence[TrafficSummary]) -> int:
+    """Notifications that arrived under schemes that sent no packets for them."""
+    first = [traffics[at] for at in dict.fromkeys(counted_at(traffics))]
+    return sum(one["actions"].get("cnps_received", 0) for one in first if not one["actions"].get("cnps_sent", 0))

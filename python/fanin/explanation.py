@@ -213,7 +213,10 @@ def table(explained: Explanation) -> RenderableType:
     )
     parts: list[RenderableType] = [Text(heading, style="bold"), Text(), _tiers(explained), _paths(network["paths"])]
     parts.extend([_marking(explained), *_buffers(explained), _traffics(explained), _cost(explained["cost"])])
-    parts.extend(Text(f"warning: {warning}", style="yellow") for warning in explained["warnings"])
+    warnings = explained["warnings"]
+    parts.extend(Text(f"warning: {warning}", style="yellow") for warning in warnings[:MOST_ROWS])
+    if len(warnings) > MOST_ROWS:
+        parts.append(Text(f"and {len(warnings) - MOST_ROWS:,} warnings more: --json has all", style="yellow"))
     return Group(*parts)
 
 
@@ -232,15 +235,36 @@ def _new(title: str, *columns: str) -> Table:
     return made
 
 
+MOST_ROWS = 20
+"""Rows of a table, and names in a line."""
+
+
+def _fill(made: Table, rows: Sequence[Sequence[str]]) -> Table:
+    """Adds the first rows, and says how many there are besides."""
+    for row in rows[:MOST_ROWS]:
+        made.add_row(*row)
+    if len(rows) > MOST_ROWS:
+        made.caption = f"and {len(rows) - MOST_ROWS:,} more: --json has all"
+        made.caption_justify = "left"
+    return made
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many there are besides."""
+    more = f" and {len(names) - MOST_ROWS:,} more" if len(names) > MOST_ROWS else ""
+    return ", ".join(names[:MOST_ROWS]) + more
+
+
 def _tiers(explained: Explanation) -> Table:
     offered = {load["tier"]: load for load in explained["load"]}
     made = _new("Tiers", "tier", "links", "rate", "load offered", "with headers")
+    rows = []
     for tier in explained["network"]["tiers"]:
-        rates = ", ".join(rate(of["rate_bps"]) for of in tier["rates"])
+        rates = _listed([rate(of["rate_bps"]) for of in tier["rates"]])
         load = offered.get(tier["tier"])
         shares = ("-", "-") if load is None else (percent(load["share"]), percent(load["wire_share"]))
-        made.add_row(tier["tier"], f"{tier['links']:,}", rates, *shares)
-    return made
+        rows.append([tier["tier"], f"{tier['links']:,}", rates, *shares])
+    return _fill(made, rows)
 
 
 def _paths(paths: Paths) -> RenderableType:
@@ -248,17 +272,19 @@ def _paths(paths: Paths) -> RenderableType:
     from rich.text import Text
 
     made = _new("Shortest paths between hosts", "links", "pairs", "base RTT", "BDP")
+    rows = []
     for of in paths["lengths"]:
         least, most = duration(of["base_rtt_min_us"] / 1e6), duration(of["base_rtt_max_us"] / 1e6)
         rtt = least if least == most else f"{least} to {most}"
-        made.add_row(str(of["links"]), percent(of["share"]), rtt, size(of["bdp_max_bytes"]))
+        rows.append([str(of["links"]), percent(of["share"]), rtt, size(of["bdp_max_bytes"])])
     sampled = "" if paths["exact"] else f" From {paths['host_pairs']:,} pairs that stand for all."
     note = f"Mean {paths['mean_links']:.2f} links.{sampled} RTT: {paths['counted']}."
-    return Group(made, Text(note, style="dim"), Text())
+    return Group(_fill(made, rows), Text(note, style="dim"), Text())
 
 
 def _marking(explained: Explanation) -> Table:
     made = _new("Marking", "class", "ports", "rule", "threshold", "of BDP", "drains in")
+    rows: list[list[str]] = []
     for of in explained["classes"]:
         for marking in of["marking"]:
             ports = f"{marking['ports']:,} at {rate(marking['rate_bps'])}"
@@ -267,39 +293,46 @@ def _marking(explained: Explanation) -> Table:
                 rule += f", up to {percent(marking['probability'])}"
             thresholds = marking["thresholds"]
             if not thresholds:
-                made.add_row(of["name"], ports, rule, "-", "-", "-")
+                rows.append([of["name"], ports, rule, "-", "-", "-"])
             for number, threshold in enumerate(thresholds):
-                made.add_row(
-                    *((of["name"], ports, rule) if number == 0 else ("", "", "")),
-                    f"{threshold['key']} {size(threshold['bytes'])}",
-                    percent(threshold["share_of_bdp"]),
-                    duration(threshold["drain_us"] / 1e6),
+                rows.append(
+                    [
+                        *((of["name"], ports, rule) if number == 0 else ("", "", "")),
+                        f"{threshold['key']} {size(threshold['bytes'])}",
+                        percent(threshold["share_of_bdp"]),
+                        duration(threshold["drain_us"] / 1e6),
+                    ]
                 )
-    return made
+    return _fill(made, rows)
 
 
 def _buffers(explained: Explanation) -> list[Table]:
     made = _new("Buffers", "class", "protected", "policy", "bytes", "alpha")
+    rows = []
     for of in explained["classes"]:
         limit = "no limit" if of["buffer_bytes"] is None else size(of["buffer_bytes"])
         alpha = "-" if of["alpha"] is None else f"{of['alpha']:g}"
-        made.add_row(of["name"], "PFC" if of["lossless"] else "no (drops)", of["buffer"], limit, alpha)
+        rows.append([of["name"], "PFC" if of["lossless"] else "no (drops)", of["buffer"], limit, alpha])
+    _fill(made, rows)
     if not any(of["pfc"] for of in explained["classes"]):
         return [made]
     pfc = _new("PFC, by ingress", "class", "ports", "delay", "XOFF", "XON", "headroom", "needed")
+    rows = []
     for of in explained["classes"]:
         for link in of["pfc"]:
             needed = size(link["needed_bytes"]) + ("" if link["enough"] else " [red]not enough[/red]")
-            pfc.add_row(
-                of["name"],
-                f"{link['ports']:,} at {rate(link['rate_bps'])}",
-                duration(link["delay_us"] / 1e6),
-                size(link["xoff_bytes"]),
-                size(link["xon_bytes"]),
-                size(link["headroom_bytes"]),
-                needed,
+            rows.append(
+                [
+                    of["name"],
+                    f"{link['ports']:,} at {rate(link['rate_bps'])}",
+                    duration(link["delay_us"] / 1e6),
+                    size(link["xoff_bytes"]),
+                    size(link["xon_bytes"]),
+                    size(link["headroom_bytes"]),
+                    needed,
+                ]
             )
-    return [made, pfc]
+    return [made, _fill(pfc, rows)]
 
 
 def _traffics(explained: Explanation) -> RenderableType:
@@ -307,22 +340,25 @@ def _traffics(explained: Explanation) -> RenderableType:
     from rich.text import Text
 
     made = _new("Traffics", "traffic", "scheme", "messages", "mean size", "payload")
+    rows = []
     for traffic in explained["traffics"]:
         scheme = f"{traffic['scheme']} over {traffic['transport']}"
         about = "about " if traffic["extrapolated"] else ""
         if traffic["messages"] or not traffic["endless_messages"]:
             mean = "-" if traffic["mean_bytes"] is None else size(traffic["mean_bytes"])
-            made.add_row(traffic["name"], scheme, f"{about}{traffic['messages']:,.0f}", mean, size(traffic["bytes"]))
+            rows.append([traffic["name"], scheme, f"{about}{traffic['messages']:,.0f}", mean, size(traffic["bytes"])])
         if traffic["endless_messages"]:
-            made.add_row(traffic["name"], scheme, f"{traffic['endless_messages']:,}", "endless", "-")
+            rows.append([traffic["name"], scheme, f"{traffic['endless_messages']:,}", "endless", "-"])
     # Traffics under one scheme mostly have the same parameters, which are shown once.
     alike: dict[str, list[str]] = {}
     for traffic in explained["traffics"]:
         values = ", ".join(f"{name} = {_value(value)}" for name, value in traffic["parameters"].items())
         alike.setdefault(f"{traffic['scheme']}: {values}" if values else "", []).append(traffic["name"])
     alike.pop("", None)
-    lines = [Text(f"{', '.join(names)} under {values}", style="dim") for values, names in alike.items()]
-    return Group(made, *lines, Text())
+    lines = [Text(f"{_listed(names)} under {values}", style="dim") for values, names in alike.items()]
+    if len(lines) > MOST_ROWS:
+        lines[MOST_ROWS:] = [Text(f"and {len(lines) - MOST_ROWS:,} more: --json has all", style="dim")]
+    return Group(_fill(made, rows), *lines, Text())
 
 
 def _value(value: object) -> str:

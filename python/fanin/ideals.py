@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from fanin import _core
-from fanin.measures import completion_us, nearest_rank, sizes
+from fanin.measures import completion_us, nearest_rank, of_sizes
 from fanin.over_time import message_number
 from fanin.run_folder import RunError
 from fanin.spec import section, traffics
@@ -90,11 +90,11 @@ def of_messages(result: Result, flows: pl.DataFrame, ideal: str) -> list[int | N
 def summary_with(result: Result, flows: pl.DataFrame, ideal: str) -> Summary:
     """The summary of a run with the completion times and slowdowns of this table."""
     old = result.summary()
-    smallest, largest = sizes(result)
-    counted = flows.filter("measured", pl.col("bytes").is_between(smallest, largest))
+    counted = flows.filter("measured", of_sizes(result)).with_columns(pl.col("traffic").cast(pl.String))
+    parts = counted.partition_by("traffic", as_dict=True)
     new = []
     for traffic in old["traffics"]:
-        of = counted.filter(pl.col("traffic").cast(pl.String) == traffic["traffic"])
+        of = parts.get((traffic["traffic"],), counted.clear())
         times_us = completion_us(of.drop_nulls("completion_ps")).tolist()
         slowdowns = of["slowdown"].drop_nulls().to_list()
         new.append({**traffic, "completion_us": percentiles(times_us), "slowdown": percentiles(slowdowns)})

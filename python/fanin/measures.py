@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from fanin.result import Result
 
 
-ALL_SIZES = 2**64 - 1
-"""The largest size where all sizes are reported."""
-
-
 def scheme_name(result: Result) -> str:
     """The scheme of a run, or the schemes of its traffics joined by `+`."""
     return "+".join(dict.fromkeys(traffic["scheme"] for traffic in result.summary()["traffics"]))
@@ -47,18 +43,20 @@ def ran_on(result: Result) -> str:
 def group_names(results: Sequence[Result]) -> list[str]:
     """For each run the name of its group of `by_scheme`."""
     schemes = [scheme_name(result) for result in results]
-    settings = [{**_settings(result.spec), "on": ran_on(result)} for result in results]
     names = list(schemes)
     for scheme in dict.fromkeys(schemes):
         mine = [place for place, name in enumerate(schemes) if name == scheme]
-        distinct: list[dict[str, str]] = []
-        for place in mine:
-            if settings[place] not in distinct:
-                distinct.append(settings[place])
+        if len(mine) == 1:
+            continue
+        specs = {place: ({**results[place].spec, "seed": None}, ran_on(results[place])) for place in mine}
+        distinct: list[tuple[dict[str, object], str]] = []
+        for one in specs.values():
+            if one not in distinct:
+                distinct.append(one)
         if len(distinct) > 1:
-            told = _told_apart(distinct)
-            for place in mine:
-                names[place] = f"{scheme} ({told[distinct.index(settings[place])]})"
+            told = _told_apart([{**_settings(spec), "on": on} for spec, on in distinct])
+            for place, one in specs.items():
+                names[place] = f"{scheme} ({told[distinct.index(one)]})"
     return names
 
 
@@ -109,9 +107,23 @@ def messages(result: Result) -> pl.DataFrame:
 
 def reported(result: Result) -> pl.DataFrame:
     """The measured and finished messages of the reported sizes; percentiles are over these."""
+    return messages(result).filter(of_sizes(result), pl.col("completion_ps").is_not_null())
+
+
+def of_sizes(result: Result) -> pl.Expr:
+    """Whether a message is of the reported sizes."""
     smallest, largest = sizes(result)
-    wanted = pl.col("bytes").is_between(smallest, largest) & pl.col("completion_ps").is_not_null()
-    return messages(result).filter(wanted)
+    large_enough = pl.col("bytes") >= smallest
+    return large_enough if largest is None else large_enough & (pl.col("bytes") <= largest)
+
+
+def unfinished_gbps(result: Result) -> pl.DataFrame:
+    """The measured messages that had not arrived when the run stopped, with the column `gbps`: the payload of each that
+    arrived in order, over the time since its post."""
+    stopped = result.manifest["simulated_ps"]
+    still = pl.col("completion_ps").is_null() & (pl.col("start_ps") < stopped)
+    gbps = pl.col("delivered_bytes") * 8e3 / (stopped - pl.col("start_ps"))
+    return messages(result).filter(still).with_columns(gbps.alias("gbps"))
 
 
 def queries(result: Result) -> pl.DataFrame:
@@ -147,17 +159,19 @@ def completion_us(flows: pl.DataFrame) -> NDArray[np.float64]:
     return flows["completion_ps"].to_numpy() / 1e6
 
 
-def sizes(result: Result) -> tuple[int, int]:
-    """The range of reported payload sizes in bytes."""
+def sizes(result: Result) -> tuple[int, int | None]:
+    """The range of reported payload sizes in bytes; None is no largest one."""
     for traffic in result.summary()["traffics"]:
-        return traffic["sizes"]["min"], traffic["sizes"]["max"]
-    return 0, ALL_SIZES
+        largest = traffic["sizes"]["max"]
+        # Earlier versions wrote the largest number that there is.
+        return traffic["sizes"]["min"], None if largest == 2**64 - 1 else largest
+    return 0, None
 
 
 def sizes_text(result: Result) -> str:
     """The reported sizes as text, to stand before the word "messages"; empty for all sizes."""
     smallest, largest = sizes(result)
-    if largest == ALL_SIZES:
+    if largest is None:
         return "" if smallest == 0 else f"{size_text(smallest)} and longer"
     return size_text(smallest) if smallest == largest else f"{size_text(smallest)} to {size_text(largest)}"
 
@@ -171,9 +185,9 @@ def size_text(size_bytes: float) -> str:
 
 
 def least_count(per_mille: int) -> int:
-    """The number of values that a percentile needs, so that at least one of them lies above it: 2 for p50, 20 for p95,
-    100 for p99, 1,000 for p99.9."""
-    return 1 if per_mille >= 1000 else -(-1000 // (1000 - per_mille))
+    """The number of values that a percentile needs, so that at least one of them lies above it: 20 for p95, 100 for
+    p99, 1,000 for p99.9. A median needs 1: that of a single value is this value."""
+    return 1 if per_mille in (500, 1000) else -(-1000 // (1000 - per_mille))
 
 
 def percentile(values: NDArray[np.float64], per_mille: int) -> float | None:
@@ -225,7 +239,7 @@ def size_bins(results: Sequence[Result], bins: int | None = None) -> list[tuple[
     """Ranges of payload sizes, both ends included, that hold about equally many measured messages of all these runs.
 
     Without `bins`, at most 10, each with the 100 messages of every run that a p99 needs; where that leaves fewer than
-    3, with the 20 that a p95 needs, or the 2 of a median. One for each size where there are no more sizes than bins.
+    3, with the 20 that a p95 needs, or with 2. One for each size where there are no more sizes than bins.
     Messages of one size are never split, so a very common size may replace several bins.
     """
     posted = [np.unique(messages(run)["bytes"].to_numpy(), return_counts=True) for run in results]
@@ -239,7 +253,7 @@ def size_bins(results: Sequence[Result], bins: int | None = None) -> list[tuple[
         return _cut(distinct, counts.sum(axis=0, keepdims=True), -(-int(counts.sum()) // bins))
     found: list[tuple[int, int]] = []
     for per_mille in (990, 950, 500):
-        each = max(least_count(per_mille), -(-int(counts.sum(axis=1).min()) // MOST_BINS))
+        each = max(2, least_count(per_mille), -(-int(counts.sum(axis=1).min()) // MOST_BINS))
         found = _cut(distinct, counts, each)
         if len(found) >= FEWEST_BINS:
             break

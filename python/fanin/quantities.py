@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,6 +50,9 @@ QUANTITIES: dict[str, Quantity] = {
     "query_timeout_share": Quantity("queries: with a timeout", "Queries with a timeout", "share", "low"),
     "endless": Quantity("long flows", "Long flows", "count"),
     "long_goodput_gbps": Quantity("long-flow goodput, sum", "Goodput of long flows, sum", "Gb/s", "high"),
+    "unfinished_goodput_gbps": Quantity(
+        "goodput of unfinished messages, mean", "Goodput of unfinished messages, mean", "Gb/s", "high"
+    ),
     "marked_share": Quantity("ECN-marked packets of messages", "ECN-marked packets of messages", "share"),
     "timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
     "given_up": Quantity("connections given up", "connections and queue pairs given up", "count", "low"),
@@ -57,6 +60,7 @@ QUANTITIES: dict[str, Quantity] = {
     "paused_us": Quantity("PFC pause time", "PFC pause time, summed over ports", "us", "low"),
     "credit_wait_us": Quantity("time without credits", "Time without credits, summed over ports", "us", "low"),
     "cnps": Quantity("CNPs", "CNPs", "count"),
+    "cnps_in_acks": Quantity("CNPs in ACKs", "CNPs in ACKs", "count"),
     "simulated_us": Quantity("simulated time", "Simulated time", "us"),
     "packet_hops": Quantity("packet-hops", "Packet-hops", "count"),
     "goodput_gbps": Quantity("goodput", "Goodput", "Gb/s", "high"),
@@ -65,24 +69,50 @@ QUANTITIES: dict[str, Quantity] = {
     "reordered_packets": Quantity("reordered packets", "Reordered packets", "share", "low"),
     "packets_resent": Quantity("packets retransmitted", "Packets retransmitted", "count", "low"),
     "message_timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
+    "fct_max_us": Quantity("slowest FCT", "Slowest FCT", "us", "low", of_finished=True),
+    "slowdown_max": Quantity("largest slowdown", "Largest slowdown", "ratio", "low", of_finished=True),
     "packets_dropped": Quantity("drops", "Dropped packets", "count", "low"),
     "seconds": Quantity("wall time (s)", "Wall time (s)", "ratio"),
 }
 """By their keys in JSON and in the table of a sweep."""
 
 
+GBPS_OF = {"Gb/s": 1.0, "Mb/s": 1e-3, "Kb/s": 1e-6, "b/s": 1e-9}
+"""The units of rates, in Gb/s."""
+
+
+def fitting(value: float, units: Mapping[str, float]) -> tuple[str, float]:
+    """The largest of these units, which are given from large to small, that the value is at least one of, and its
+    size."""
+    return next(((unit, scale) for unit, scale in units.items() if abs(value) >= scale), list(units.items())[-1])
+
+
+def rate_unit(values_gbps: Iterable[float]) -> tuple[str, float]:
+    """The unit in which rates are drawn, and what those in Gb/s are to be divided by: the unit of the largest."""
+    known = [abs(value) for value in values_gbps if value == value]  # without those that are not a number
+    largest = max(known, default=0.0)
+    return fitting(largest, GBPS_OF) if largest else ("Gb/s", 1.0)
+
+
+def scale_of(name: str, values: Iterable[float]) -> tuple[float, str]:
+    """What a number is to be divided by where these values are drawn, and its unit then."""
+    unit = QUANTITIES[name].unit
+    largest = max((abs(value) for value in values), default=0.0)
+    if unit == "Gb/s":
+        named, scale = rate_unit([largest])
+        return scale, named
+    if unit == "us":
+        return next(((s, u) for u, s in (("s", 1e6), ("ms", 1e3)) if largest >= 10 * s), (1.0, "us"))
+    return (0.01, "%") if unit == "share" else (1.0, "")
+
+
 def scaled(name: str, values: Iterable[float], *also: str) -> tuple[float, str]:
     """What a number is to be divided by where these values are drawn, and the title of their axis with its unit and
     what else is to stand in the brackets."""
-    quantity = QUANTITIES[name]
-    largest = max((abs(value) for value in values), default=0.0)
-    scale, unit = 1.0, {"share": "%", "Gb/s": "Gb/s"}.get(quantity.unit, "")
-    if quantity.unit == "us":
-        unit, scale = next(((u, s) for u, s in (("s", 1e6), ("ms", 1e3)) if largest >= 10 * s), ("us", 1.0))
-    elif quantity.unit == "share":
-        scale = 0.01
+    scale, unit = scale_of(name, values)
     told = ", ".join(filter(None, [unit, *also]))
-    return scale, f"{quantity.title} ({told})" if told else quantity.title
+    title = QUANTITIES[name].title
+    return scale, f"{title} ({told})" if told else title
 
 
 DECADES = 20.0

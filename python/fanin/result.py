@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ import polars as pl
 
 from fanin import _core
 from fanin.run_folder import TABLES, Manifest, RunError, Summary, TableName, check_target, is_run_folder, read_document
-from fanin.spec import section
+from fanin.spec import read_toml, section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +50,7 @@ class Result:
         return Result(
             label=label,
             manifest=cast("Manifest", json.loads(core.manifest_json)),
-            spec=tomllib.loads(core.resolved_toml),
+            spec=read_toml(core.resolved_toml),
             _summary=cast("Summary", json.loads(core.summary_json)),
             _arrow=lambda name: cast("ArrowStream", core.table(name)),
             _core_result=core,
@@ -85,10 +84,16 @@ class Result:
         return str(section(self.spec, "measure")["slowdown"])
 
     @property
+    def exact(self) -> bool:
+        """Whether it is a configuration of the ns-3 HPCC simulator that ran as it is, on that simulator's own network,
+        and no spec."""
+        return "spec_version" not in self.spec
+
+    @property
     def fct_ends_at_sender(self) -> bool:
         """Its completion times end when the sender knows that all bytes arrived, and not with the last byte at the
         receiver: those of a configuration of the ns-3 HPCC simulator that ran as it is, and of runs beside it."""
-        return self._as_ns3 or "spec_version" not in self.spec
+        return self._as_ns3 or self.exact
 
     def with_ideal(self, ideal: str) -> Result:
         """The same run with slowdowns by another ideal: "store-and-forward", "hpcc" or "lone-run", as in the spec's

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypedDict
 
+from fanin.spec import read_toml
+
 TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits", "pauses")
 """The tables of a run; each is a file of its own in the run folder."""
 
@@ -30,10 +32,10 @@ class Percentiles(TypedDict):
 
 
 class SizeRange(TypedDict):
-    """Payload sizes in bytes, both ends included."""
+    """Payload sizes in bytes, both ends included; `max` is None where no size is too large."""
 
     min: int
-    max: int
+    max: int | None
 
 
 class QuerySummary(TypedDict):
@@ -221,7 +223,7 @@ def read_document(path: Path, keys: Sequence[str] = ()) -> dict[str, object]:
     """A JSON or TOML file of results, with these keys; raises `RunError` for a damaged one."""
     try:
         text = path.read_text(encoding="utf-8")
-        document: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        document: object = read_toml(text) if path.suffix == ".toml" else json.loads(text)
     except UnicodeDecodeError:
         raise RunError(f"{path}: damaged: it is no text") from None
     except json.JSONDecodeError as error:

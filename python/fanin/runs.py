@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
-from fanin import _core, limits, own_schemes
+from fanin import _core, files, limits, own_schemes
 from fanin.progress import ProgressDisplay
 from fanin.result import Result
 from fanin.run_folder import RunError
@@ -97,6 +97,8 @@ class Job:
         if isinstance(spec, Mapping):
             return Job(json.dumps(spec), "<mapping>", "json", str(Path.cwd()), tuple(overrides))
         path = Path(spec)
+        if said := files.instead(path, "spec"):
+            raise _core.SpecError(said)
         if path.suffix not in (".toml", ".json"):
             raise _core.SpecError(f"{path}: a spec is a .toml or a .json file")
         size_bytes = path.stat().st_size

@@ -70,6 +70,28 @@ def held() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
+def printing(last: str) -> Iterator[None]:
+    """Within, a signal ends the process at once, and `last` is its last line on stderr: what is being printed has been
+    kept already, and may be long. A SIGTERM that is sent again, to the group of the process, does not. For the command
+    line alone: it handles SIGTERM too."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGTERM and number in _received:
+            return
+        os.write(2, f"{last}\n".encode())
+        os._exit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python handles signals in the main thread
+        return
+    before = _handle(end)
+    try:
+        yield
+    finally:
+        _restore(before)
+
+
+@contextmanager
 def for_others() -> Iterator[None]:
     """Processes that start within ignore both signals, which a terminal sends to all: this process decides."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)

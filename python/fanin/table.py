@@ -3,211 +3,70 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+import polars as pl
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from fanin import spec
-from fanin.by_traffic import DROPPED, NUMBERS, Traffic, busiest_port, by_traffic
+from fanin import spec, traffic_table
 from fanin.claims import PAPERS, VERDICTS, Claim, totals
 from fanin.claims import Row as Part
 from fanin.ideals import OF_NS3
-from fanin.measures import by_scheme, least_count, sizes_text
+from fanin.measures import by_scheme, least_count, unfinished_gbps
 from fanin.over_seeds import Estimate
-from fanin.quantities import QUANTITIES, Unit
+from fanin.over_time import message_number
+from fanin.quantities import QUANTITIES
+from fanin.shown import NONE as NONE
+from fanin.shown import SHOWN as SHOWN
+from fanin.shown import count as count
+from fanin.shown import estimated as estimated
+from fanin.shown import gbps as gbps
+from fanin.shown import number as number
+from fanin.shown import share as share
+from fanin.shown import time as time
+from fanin.side_by_side import MOST_COLUMNS, MOST_ROWS, SECTIONS, main_numbers, only_one
+from fanin.side_by_side import Line as Line
+from fanin.side_by_side import SideBySide as SideBySide
+from fanin.side_by_side import best as best
+from fanin.side_by_side import lines as lines
+from fanin.side_by_side import with_interval as with_interval
+from fanin.traffic_table import caption_of_traffics as caption_of_traffics
+from fanin.traffic_table import lines_of_traffics as lines_of_traffics
 
 if TYPE_CHECKING:
-    from fanin.comparison import Comparison, Row
+    from fanin.comparison import Comparison
     from fanin.papers.experiment import Study
     from fanin.result import Result
     from fanin.sweeps.sweeping import Sweep
-
-NONE = "-"
-"""Shown instead of a missing number."""
 
 
 UNFINISHED = QUANTITIES["unfinished"].row
 DROPS = QUANTITIES["drops"].row
 
 
-@dataclass(frozen=True)
-class Line:
-    """One number of a comparison under all its schemes."""
-
-    name: str
-    values: list[float | None]
-    """One per scheme; None where there is no number."""
-    cells: list[str]
-    """The formatted values, with their unit and half of their 95 % interval."""
-    best: int | None
-    """The index of the best value, if its interval does not overlap with any other."""
-
-
-SECTIONS: tuple[tuple[str, ...], ...] = (
-    ("started", "finished", "unfinished"),
-    ("reported", "fct_p50_us", "fct_p99_us", "fct_p999_us", "slowdown_p50", "slowdown_p99", "slowdown_p999"),
-    ("queries", "query_p50_us", "query_p99_us", "query_timeout_share"),
-    (
-        "endless",
-        "long_goodput_gbps",
-        "marked_share",
-        "reordered_packets",
-        "packets_resent",
-        "timeouts",
-        "given_up",
-        "drops",
-        "paused_us",
-        "credit_wait_us",
-        "cnps",
-    ),
-)
-RARE = ("reordered_packets", "packets_resent", "given_up", "credit_wait_us")
-"""Numbers without a line where they are zero under every scheme."""
-
-
-def lines(compared: Comparison) -> list[list[Line]]:
-    """The numbers of a comparison, in sections; the terminal and the report show the same."""
-    rows = compared.rows
-    size = sizes_text(compared.results[0]) or "all sizes"
-    sections = []
-    for names in SECTIONS:
-        if names[0] == "queries" and not any(row.queries for row in rows):
-            continue
-        of = f"{size}: " if names[0] == "reported" else ""
-        sections.append(
-            [
-                Line(
-                    of + QUANTITIES[name].row,
-                    [getattr(row, name) for row in rows],
-                    [with_interval(row, name, SHOWN[QUANTITIES[name].unit]) for row in rows],
-                    best(rows, name),
-                )
-                for name in names
-                if name not in RARE or any(getattr(row, name) for row in rows)
-            ]
-        )
-    return sections
-
-
-def lines_of_traffics(traffics: Sequence[Traffic]) -> list[list[Line]]:
-    """The numbers of the traffics of a run, in sections, and what each one's scheme did."""
-
-    def line(name: str, cells: Sequence[str]) -> Line:
-        return Line(name, [None] * len(cells), list(cells), None)
-
-    def number(name: str) -> Line:
-        quantity = QUANTITIES[name]
-        return line(quantity.row, [estimated(one.numbers[name], SHOWN[quantity.unit]) for one in traffics])
-
-    place = {one.name: at for at, one in enumerate(traffics)}
-    counted_at = [min([at, *(place[other] for other in one.counted_with)]) for at, one in enumerate(traffics)]
-
-    def shared(found: Sequence[Estimate | None]) -> list[str]:
-        of_each = zip(counted_at, found, strict=True)
-        return [
-            f"with {traffics[first].name}" if first != at else "" if of is None else estimated(of, count)
-            for at, (first, of) in enumerate(of_each)
-        ]
-
-    actions = dict.fromkeys(action for one in traffics for action in one.actions)
-    return [
-        [
-            line("scheme", [one.scheme for one in traffics]),
-            line("transport", [one.transport for one in traffics]),
-            line("class", [one.class_name for one in traffics]),
-        ],
-        *([number(name) for name in names] for names in NUMBERS),
-        [
-            line(QUANTITIES[DROPPED].row, shared([one.numbers[DROPPED] for one in traffics])),
-            *(
-                line(action.replace("_", " "), shared([one.actions.get(action) for one in traffics]))
-                for action in actions
-            ),
-        ],
-    ]
-
-
-def best(rows: Sequence[Row], name: str) -> int | None:
-    """Which row has the best value of a number: its 95 % interval does not overlap with any other. None with one seed,
-    which has no interval. Rows with unfinished messages are excluded for numbers over finished messages."""
-    quantity = QUANTITIES[name]
-    known = {
-        place: row.estimate(name)
-        for place, row in enumerate(rows)
-        if getattr(row, name) is not None and not (quantity.of_finished and row.unfinished)
-    }
-    if quantity.better is None or len(known) < 2:
-        return None
-    sign = 1 if quantity.better == "low" else -1
-    first = min(known, key=lambda place: sign * float(getattr(rows[place], name)))
-    return first if all(known[first].apart(other) for place, other in known.items() if place != first) else None
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """Lines as tables below each other, each with as many of their columns as the console has room for."""
-
-    names: list[str]
-    """Those of the columns: of schemes, or of traffics."""
-    sections: list[list[Line]]
-
-    @staticmethod
-    def of(compared: Comparison) -> SideBySide:
-        """The lines of a comparison."""
-        return SideBySide([row.scheme for row in compared.rows], lines(compared))
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        sections, names = self.sections, self.names
-        every = [line for section in sections for line in section]
-        widths = [max(len(name), *(len(line.cells[at]) for line in every)) + 3 for at, name in enumerate(names)]
-        room = options.max_width - max(len(line.name) for line in every) - 4  # with padding, dividers and both edges
-        at = 0
-        while at < len(names):
-            until = at + 1
-            while until < len(names) and sum(widths[at : until + 1]) <= room:
-                until += 1
-            table = Table(box=SIMPLE_HEAD, pad_edge=False)
-            table.add_column("", no_wrap=sum(widths[at:until]) <= room)
-            for name in names[at:until]:
-                table.add_column(name, justify="right")
-            for section in sections:
-                for line in section:
-                    cells = [Text(cell, "bold" if line.best == place else "") for place, cell in enumerate(line.cells)]
-                    table.add_row(line.name, *cells[at:until])
-                table.add_section()
-            yield table
-            at = until
-
-
-def comparison(compared: Comparison) -> RenderableType:
-    """One column per scheme, one line per number; below them one column per traffic, where one scheme ran several."""
+def comparison(compared: Comparison, folder: str | None = None) -> RenderableType:
+    """One column per scheme, one line per number; below them one column per traffic, where one scheme ran several.
+    Schemes and traffics that are too many for that are rows of their main numbers, the first or the slowest of them;
+    `folder` is where the others are."""
     first = compared.results[0]
     title = Text(f"{first.name}: {spec.describe(first.spec)}", style="bold")
+    if len(compared.rows) > MOST_COLUMNS:
+        head, rows = main_numbers(compared)
+        notes = caption(compared)
+        if len(rows) > MOST_ROWS:
+            notes += f"\nand {len(rows) - MOST_ROWS} schemes more: {folder or 'DIR'}/compare.json"
+        return Group(title, plain(head, rows[:MOST_ROWS], head[1:]), Text(notes))
     parts: list[RenderableType] = [title, SideBySide.of(compared), Text(caption(compared))]
     if len(compared.rows) == 1 and len(first.summary()["traffics"]) > 1:
-        traffics = by_traffic(compared.results)
-        names = [one.name for one in traffics]
-        parts += [SideBySide(names, lines_of_traffics(traffics)), Text(caption_of_traffics(compared.results))]
+        rest = None if folder is None else f"fanin show {shlex.quote(folder)} --traffics"
+        parts += traffic_table.parts(compared.results, rest)
     return Group(*parts)
-
-
-def caption_of_traffics(results: Sequence[Result]) -> str:
-    """Notes on how to read the numbers of traffics."""
-    parts = ["marks, retransmissions, timeouts, drops and actions of schemes: of all messages over the whole run"]
-    busiest = busiest_port(results) if len(by_scheme(results)) == 1 else None
-    if busiest is not None:
-        parts.append(f"busiest port: {busiest[0]}, {share(busiest[1])} of its rate")
-    if any(traffic["counted_with"] for traffic in results[0].summary()["traffics"]):
-        parts.append(
-            "with NAME: the same scheme and parameters as NAME, so drops and actions of both are counted there"
-        )
-    return "\n".join(parts)
 
 
 def caption(compared: Comparison) -> str:
@@ -224,7 +83,10 @@ def caption(compared: Comparison) -> str:
             parts.append("bold: the best value, if its interval does not overlap with any other")
     elif len(compared.rows) > 1:
         parts.append("one seed: there is no interval, so no value is marked as the best; add --seeds 5")
-    parts += too_few(compared)
+    if not only_one(compared):
+        parts += too_few(compared)
+    parts += unfinished(compared)
+    parts += dropped(compared)
     if compared.cancelled:
         parts.append(cancelled_note(compared))
     return "\n".join(parts)
@@ -241,6 +103,54 @@ def ideal_of(results: Sequence[Result]) -> str:
     if set(told.values()) <= {"hpcc", OF_NS3} or len(set(told.values())) == 1:
         return max(told.values(), key=len)
     return ", ".join(f"{ideal} ({name})" for name, ideal in told.items())
+
+
+MOST_UNFINISHED = 5
+"""Unfinished messages of which the rates are told."""
+
+
+def unfinished(compared: Comparison) -> list[str]:
+    """The goodput of the unfinished messages of a single run since their posts, of the slowest few."""
+    if len(compared.results) > 1 or not compared.rows[0].unfinished:
+        return []
+    table = unfinished_gbps(compared.results[0]).sort("gbps", "flow_id")
+    if table.is_empty():
+        return []
+    table = table.with_columns(message_number(table), pl.col("traffic").cast(pl.String))
+    told = [
+        f"{traffic}:{at} {gbps(rate)}"
+        for traffic, at, rate in table.head(MOST_UNFINISHED).select("traffic", "number", "gbps").iter_rows()
+    ]
+    which = f", the slowest {len(told)} of {table.height:,}" if table.height > len(told) else ""
+    return [f"goodput of unfinished messages since each was posted{which}: {', '.join(told)}"]
+
+
+CAUSES = {
+    "buffer": "no buffer",
+    "lossless": "no buffer in a lossless class",
+    "error": "link errors",
+    "link_down": "a failed link",
+    "no_route": "no route",
+    "program": "the scheme's switch program",
+    "blocked": "blocked by a failure",
+    "wrong_host": "wrong host",
+    "watchdog": "the storm watchdog",
+    "receiver": "a slow receiver's buffer",
+}
+"""The causes of drops in words, by their names in `summary.json`, without credits, which are no loss."""
+
+
+def dropped(compared: Comparison) -> list[str]:
+    """The drops by cause, of each scheme that has some, over all its seeds."""
+    told = []
+    for scheme, results in by_scheme(compared.results).items():
+        drops = [result.summary()["network"]["drops"] for result in results]
+        sums = {words: sum(cast("dict[str, int]", one).get(name, 0) for one in drops) for name, words in CAUSES.items()}
+        said = ", ".join(f"{words} {times:,}" for words, times in sums.items() if times)
+        if said:
+            told.append(f"{scheme}: {said}" if len(compared.rows) > 1 else said)
+    seeds = ", all seeds" if len(compared.results) > len(compared.rows) else ""
+    return [f"drops by cause{seeds}: {'; '.join(told)}"] if told else []
 
 
 LEVELS = {"p50": 500, "p99": 990, "p999": 999}
@@ -262,25 +172,6 @@ def too_few(compared: Comparison) -> list[str]:
     return found
 
 
-def with_interval(row: Row, field: str, show: Callable[[float | None], str]) -> str:
-    """A number of a row, and half of its 95 % interval in the same unit where there are several runs."""
-    return estimated(row.estimate(field), show)
-
-
-def estimated(found: Estimate, show: Callable[[float | None], str]) -> str:
-    """A mean, and half of its 95 % interval in the same unit where it has one."""
-    shown = show(found.mean)
-    if found.mean is None or not found.half:
-        return shown
-    width = found.half
-    value, _, unit = shown.partition(" ")
-    if show is time:
-        width /= US_OF[unit]
-    elif show is share:
-        width *= 100
-    return f"{value} \u00b1 {number(width)} {unit}".rstrip()
-
-
 def html_of(compared: Comparison) -> str:
     """The comparison as a table for a notebook."""
     cells = [[line.name, *line.cells] for section in lines(compared) for line in section]
@@ -295,8 +186,8 @@ def html_table(
     row."""
     titles = "".join(f"<th>{escape(title)}</th>" for title in head)
     made = []
-    for number, (name, *cells) in enumerate(rows):
-        best = bold[number] if bold else None
+    for place, (name, *cells) in enumerate(rows):
+        best = bold[place] if bold else None
         texts = [f"<b>{escape(cell)}</b>" if at == best else escape(cell) for at, cell in enumerate(cells)]
         made.append(f"<tr><th>{escape(name)}</th>{''.join(f'<td>{text}</td>' for text in texts)}</tr>")
     below = "".join(f"<div>{escape(note)}</div>" for note in notes)
@@ -340,7 +231,7 @@ def all_claims(of: Sequence[Claim]) -> RenderableType:
 
 
 FEW_ROWS = 4
-"""Rows of a claim that its line shows in full."""
+"""Rows of a claim, or errors of a run, that a line shows in full."""
 
 
 def ours_of(claim: Claim) -> str:
@@ -384,10 +275,6 @@ def claim(of: Claim) -> RenderableType:
     ]
     measured = plain(["setting", "what", "paper", "ours", "counts as holding", "verdict"], rows)
     return Group(Text(of.id, style="bold"), grid, *([measured] if rows else []))
-
-
-MOST_ROWS = 60
-"""Points of a sweep that a terminal shows; its files have all runs."""
 
 
 def swept(sweep: Sweep) -> RenderableType:
@@ -464,7 +351,9 @@ def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
     ]
     failed = sweep.failed
     if failed:
-        first = f"{label_of(failed[0].settings)}: {'; '.join(failed[0].errors)}"
+        errors = failed[0].errors
+        more = f" and {len(errors) - FEW_ROWS:,} more" if len(errors) > FEW_ROWS else ""
+        first = f"{label_of(failed[0].settings)}: {'; '.join(errors[:FEW_ROWS])}{more}"
         notes.append(f"{len(failed)} of {len(sweep.runs)} runs failed and have no numbers; the first is {first}")
     if any(point.done for point in found) and not any(run.numbers.get("unfinished") for run in sweep.runs):
         notes.append(f"no {'other ' if failed else ''}run left a message unfinished")
@@ -498,53 +387,6 @@ def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def count(value: float | None) -> str:
-    """A count; a small mean that is no whole number has one digit more."""
-    return NONE if value is None else f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.1f}"
-
-
-def gbps(value: float | None) -> str:
-    """A rate in Gb/s."""
-    return NONE if value is None else f"{number(value)} Gb/s"
-
-
-def number(value: float | None) -> str:
-    """Three significant digits, thousands separated."""
-    if value is None:
-        return NONE
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-
-
-US_OF = {"s": 1e6, "ms": 1e3, "us": 1.0}
-
-
-def time(us: float | None) -> str:
-    """A time given in microseconds, in a suitable unit."""
-    if us is None:
-        return NONE
-    if us == 0:
-        return "0"
-    unit = next((unit for unit, scale in US_OF.items() if us >= scale), "us")
-    return f"{number(us / US_OF[unit])} {unit}"
-
-
-def share(value: float | None) -> str:
-    """A share in percent."""
-    return NONE if value is None else f"{value * 100:.2f} %"
-
-
-SHOWN: dict[Unit, Callable[[float | None], str]] = {
-    "us": time,
-    "Gb/s": gbps,
-    "share": share,
-    "count": count,
-    "ratio": number,
-}
-"""The formatting of numbers, by their unit."""
 
 
 def manual_title(manual: str) -> str:

@@ -32,6 +32,16 @@ EXAMPLE_OF_TYPE = {"Bytes": "64 KB", "Rate": "10 Gbps", "Time": "5 us"}
 INVENTED: Mapping[str, object] = tomllib.loads((Path(__file__).parent / "examples.toml").read_text(encoding="utf-8"))
 """Examples that are better than what a spec in the tree sets, or than the default."""
 
+ALSO = {"slow-receiver": "share", "graph": "switches", "long": "count"}
+"""A key of a kind of table that has an alternative or is not always needed, and is in its smallest example."""
+
+LOAD, SIZE = 'load = { share = 0.4, of = "host-links" }', 'size = { fixed = "64 KB" }'
+BESIDE = {
+    "poisson": (LOAD, SIZE),
+    **dict.fromkeys(("incast", "permutation", "all-to-all", "query"), (SIZE,)),
+}
+"""What a traffic with the smallest example of a pattern needs besides a name and a scheme."""
+
 Found = dict[str, list[object]]
 """Values of keys by their path, the shortest first."""
 
@@ -180,7 +190,14 @@ class Reference:
         grid = table(["key", "type", "default", "example", "meaning"], rows) if rows else "No keys besides."
         if kind is None:
             return grid
-        return f"{grid}\n\nThe least of it: `{path.rpartition('.')[2]} = {toml(smallest)}`"
+        also = ALSO.get(str(kind))
+        if also is not None:
+            smallest[also] = self.example(f"{path}.{also}", properties(node)[also], kind)
+        name = path.rpartition(".")[2]
+        listed_in = name.removesuffix("[]")
+        least = f"{listed_in} = [{toml(smallest)}]" if name.endswith("[]") else f"{name} = {toml(smallest)}"
+        beside = [f"`{one}`" for one in BESIDE.get(str(kind), ())]
+        return f"{grid}\n\nThe least of it: `{least}`" + (f", beside it {' and '.join(beside)}" if beside else "")
 
     def sort(self, path: str, node: Schema) -> tuple[str, str]:
         """The type of a value, and the meanings of its words; a table becomes a link to its section."""

@@ -11,7 +11,7 @@ mod tests;
 
 pub use self::setup::Setup;
 
-use self::results::{hand_over, hops_of, placed, traced_as};
+use self::results::{Pauses, hand_over, hops_of, placed, traced_as};
 use crate::run::{Outcome, Progress};
 use fanin_formats::hpcc::Config;
 use fanin_ns3::{Network, files};
@@ -34,6 +34,7 @@ struct Outputs {
     trace: Option<SpoolWriter>,
     left: u64,
     left_out: u64,
+    pauses: Pauses,
 }
 
 impl Outputs {
@@ -45,6 +46,7 @@ impl Outputs {
             trace: if trace { Some(Spool::create("trace.tr")?) } else { None },
             left: limit,
             left_out: 0,
+            pauses: Pauses::default(),
         };
         if let Some(trace) = &mut outputs.trace {
             let header = network.trace_header().to_bytes();
@@ -62,6 +64,7 @@ impl Outputs {
         }
         for pause in &happened.pauses {
             writeln!(self.pfc, "{}", files::pfc(pause))?;
+            self.pauses.add(pause);
         }
         for dump in network.dumps(happened.lengths) {
             write!(self.qlen, "{dump}")?;
@@ -162,9 +165,9 @@ fn run_within(
     }
     hops.extend(followed.into_iter().flat_map(|flow| hops_of(&network, flow)));
     outputs.take(&mut network, config.payload)?;
-    let left_out = outputs.left_out;
+    let (left_out, pauses) = (outputs.left_out, core::mem::take(&mut outputs.pauses));
     let spools = outputs.close()?;
-    let mut run = hand_over(setup, &network, (left_out, limit), spools);
+    let mut run = hand_over(setup, &network, &pauses, (left_out, limit), spools);
     if let Some(flow) = followed {
         (run.traced, run.hops) = (vec![traced_as(&run, flow)], placed(&run, hops));
     }

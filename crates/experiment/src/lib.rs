@@ -18,6 +18,7 @@ pub mod loaded;
 mod ports;
 mod run;
 mod spec;
+mod toml_text;
 mod unmeasured;
 
 pub use congested::short_window;
@@ -29,3 +30,4 @@ pub use limits::{Exceeded, Limits};
 pub use ports::ports_of;
 pub use run::{Engine, Outcome, Progress, run, run_on};
 pub use spec::{CheckedSpec, HostNames, Spec, built, document, schema, table};
+pub use toml_text::toml_as_json;

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 mod engine;
+mod faults;
 mod loaded;
 
 pub use engine::Engine;
@@ -93,14 +94,14 @@ fn run_with(
     runner.threads_reason = reason;
     runner.loaded = loaded;
     for warning in warnings {
-        runner.log.push(Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail: warning });
+        runner.log.push(Event::new(Time::ZERO, EventKind::Warning, "spec", warning));
     }
     runner.go();
     runner.finish(graph)
 }
 
 /// Most traffics that one names as counted together with it: 10,000 traffics of one scheme would name each other.
-const MOST_NAMED: usize = 8;
+pub(crate) const MOST_NAMED: usize = 8;
 
 /// A traffic before the run. Those with the same scheme and parameters share one instance of the scheme.
 fn described(traffics: &[TrafficConfig], number: usize, classes: &[ClassConfig]) -> TrafficInfo {
@@ -400,8 +401,7 @@ impl<'a> Runner<'a> {
         let flows = self.sim.take_flows();
         let (files, warnings) = std::mem::take(&mut self.traces).finish(self.sim.now());
         for detail in warnings {
-            let (time, place) = (self.sim.now(), "run".into());
-            self.log.push(Event { time, kind: EventKind::Warning, place, detail });
+            self.log.push(Event::new(self.sim.now(), EventKind::Warning, "run", detail));
         }
         self.tell_incidents(&graph, &flows);
         let histograms = self.samplers.iter().filter_map(histogram).collect();
@@ -421,9 +421,8 @@ impl<'a> Runner<'a> {
         let (traced, hops, host_waits) = self.traces(&flows);
         let (pauses, left_out) = self.sim.simulator().map(ParallelSimulation::pause_records).unwrap_or_default();
         if left_out > 0 {
-            let (time, place) = (self.sim.now(), "run".into());
             let detail = format!("{left_out} pauses beyond the first {} were left out", PauseRecord::KEPT);
-            self.log.push(Event { time, kind: EventKind::Warning, place, detail });
+            self.log.push(Event::new(self.sim.now(), EventKind::Warning, "run", detail));
         }
         let control = ClassInfo { name: "control".into(), lossless: false };
         let data = self.sim.config().classes.iter();
@@ -463,9 +462,9 @@ impl<'a> Runner<'a> {
         if self.cancelled {
         } else if let Some(detail) = unmeasured::seen(&run) {
             // The same under every scheme, like the warnings of the spec.
-            run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "spec".into(), detail });
+            run.events.push(Event::new(run.stopped, EventKind::Warning, "spec", detail));
         } else if let Some(detail) = congested::idle_queues(&run, packet) {
-            run.events.push(Event { time: run.stopped, kind: EventKind::Warning, place: "run".into(), detail });
+            run.events.push(Event::new(run.stopped, EventKind::Warning, "run", detail));
         }
         let (threads, count) = self.sim.simulator().map_or((1, 1), |sim| (sim.threads(), sim.count()));
         let idle = (threads < count).then_some("too few events per synchronisation window");
@@ -504,7 +503,7 @@ impl<'a> Runner<'a> {
         let incidents = self.sim.incidents();
         for incident in &incidents.kept {
             let (kind, detail) = match incident.what {
-                What::Dropped(cause) => (EventKind::Drop, cause_text(cause).to_string()),
+                What::Dropped(cause) => (EventKind::Drop, cause_text(cause).1.to_string()),
                 What::Paused(class) => (EventKind::Pause, format!("class {class}")),
                 What::Storm(class) => {
                     (EventKind::Storm, format!("class {class} was paused for too long: the watchdog acts"))
@@ -514,8 +513,13 @@ impl<'a> Runner<'a> {
                 }
             };
             let place = names.get(incident.port.ix()).cloned().unwrap_or_default();
-            self.log.push(Event { time: incident.time, kind, place, detail });
+            let cause = match incident.what {
+                What::Dropped(cause) => Some(cause_text(cause).0),
+                _ => None,
+            };
+            self.log.push(Event { time: incident.time, kind, place, cause, detail });
         }
+        faults::tell(&mut self.log, graph, self.sim.config(), self.sim.now());
         let kinds = [
             (EventKind::Drop, incidents.drops),
             (EventKind::Pause, incidents.pauses),
@@ -533,7 +537,7 @@ impl<'a> Runner<'a> {
         let circle = self.sim.simulator().and_then(ParallelSimulation::circular_wait);
         let now = self.sim.now();
         let mut warn = |detail: String| {
-            self.log.push(Event { time: now, kind: EventKind::Warning, place: "run".into(), detail });
+            self.log.push(Event::new(now, EventKind::Warning, "run", detail));
         };
         if let Some(circle) = circle {
             let ports: Vec<&str> =
@@ -574,19 +578,20 @@ impl<'a> Runner<'a> {
     }
 }
 
-fn cause_text(cause: DropCause) -> &'static str {
+/// The cause of a drop, by its name in the summary and in words.
+fn cause_text(cause: DropCause) -> (&'static str, &'static str) {
     match cause {
-        DropCause::Buffer => "no buffer for a lossy class",
-        DropCause::Lossless => "no buffer for a lossless class",
-        DropCause::Error => "link error",
-        DropCause::LinkDown => "link down",
-        DropCause::NoRoute => "no route",
-        DropCause::Program => "dropped by the scheme's switch program",
-        DropCause::Blocked => "message blocked by a failure",
-        DropCause::WrongHost => "at a host that was not its destination",
-        DropCause::Shaper => "beyond a queue of credits",
-        DropCause::Watchdog => "by the storm watchdog",
-        DropCause::Receiver => "no room in the receive buffer of a slow host",
+        DropCause::Buffer => ("buffer", "no buffer for a lossy class"),
+        DropCause::Lossless => ("lossless", "no buffer for a lossless class"),
+        DropCause::Error => ("error", "link error"),
+        DropCause::LinkDown => ("link_down", "link down"),
+        DropCause::NoRoute => ("no_route", "no route"),
+        DropCause::Program => ("program", "dropped by the scheme's switch program"),
+        DropCause::Blocked => ("blocked", "message blocked by a failure"),
+        DropCause::WrongHost => ("wrong_host", "at a host that was not its destination"),
+        DropCause::Shaper => ("credits", "beyond a queue of credits"),
+        DropCause::Watchdog => ("watchdog", "by the storm watchdog"),
+        DropCause::Receiver => ("receiver", "no room in the receive buffer of a slow host"),
     }
 }
 

@@ -677,6 +677,12 @@ fn schema() -> String {
     fanin_experiment::schema().to_string()
 }
 
+/// A TOML document as JSON; `None` for a text that is no TOML, or that has values that JSON lacks.
+#[pyfunction]
+fn toml_as_json(text: &str) -> Option<String> {
+    fanin_experiment::toml_as_json(text)
+}
+
 /// The meaning of every table, column and field of a run folder, as sections of a Markdown page.
 #[pyfunction]
 fn columns() -> String {
@@ -692,8 +698,8 @@ mod _core {
     use super::{
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_incast,
         hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, htsim_spec, ideals, load_library, policies, resolve,
-        run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema, scheme_header, schemes, warnings,
-        wire_carry, wire_host, wire_member, wire_veth_refused,
+        run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema, scheme_header, schemes, toml_as_json,
+        warnings, wire_carry, wire_host, wire_member, wire_veth_refused,
     };
     use super::{LimitError, SpecError, own};
     use pyo3::prelude::*;

@@ -195,14 +195,29 @@ pub static TABLES: [Table; 10] = [
     },
     Table {
         name: "events",
-        meaning: "One row per recorded drop, pause, storm and warning: the first ones of each kind. The number of \
-            further ones is in the schema's metadata (`left_out.drop`, `left_out.pause`, `left_out.storm`, \
-            `left_out.warning`) and in summary.json (`events_left_out`).",
+        meaning: "One row per recorded drop, pause, storm, failure and warning: the first ones of each kind. The \
+            number of further ones is in the schema's metadata (`left_out.drop`, `left_out.pause` and so on) and in \
+            summary.json (`events_left_out`). Rows of one kind are in order of time.",
         columns: &[
             column("time_ps", "ps", "When."),
-            column("kind", "", "\"drop\", \"pause\", \"storm\" (a storm watchdog acts) or \"warning\"."),
-            column("where", "", "The port, or \"spec\" or \"run\"."),
-            column("detail", "", "Cause of the drop, class that was paused, or text of the warning."),
+            column(
+                "kind",
+                "",
+                "\"drop\", \"pause\", \"storm\" (a storm watchdog acts), \"link-down\", \"link-up\", \"reroute\" (there are \
+                 new routes, since a link went down or came up), \"fault\" (one of a host begins or ends) or \"warning\".",
+            ),
+            column(
+                "where",
+                "",
+                "The port; of a link the port of its first end; the faulty host; or \"spec\" or \"run\".",
+            ),
+            column(
+                "cause",
+                "",
+                "Cause of a drop, by its name in `network.drops` of summary.json: buffer, lossless, error, link_down, \
+                 no_route, program, blocked, wrong_host, credits, watchdog or receiver; null for other kinds.",
+            ),
+            column("detail", "", "The cause in words, the class that was paused, or the text of the warning."),
         ],
     },
     Table {

@@ -1,4 +1,4 @@
-//! Drops, pauses and warnings with their times.
+//! Drops, pauses, failures and warnings with their times.
 
 use fanin_units::Time;
 
@@ -14,11 +14,20 @@ pub enum EventKind {
     Warning,
     /// A storm watchdog found a class paused for too long.
     Storm,
+    /// A link went down.
+    LinkDown,
+    /// A link came up.
+    LinkUp,
+    /// Switches and hosts have new routes, since a link went down or came up.
+    Reroute,
+    /// A fault of a host began or ended.
+    Fault,
 }
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Drop, Self::Pause, Self::Warning, Self::Storm];
+    pub const ALL: [Self; 8] =
+        [Self::Drop, Self::Pause, Self::Warning, Self::Storm, Self::LinkDown, Self::LinkUp, Self::Reroute, Self::Fault];
 
     /// The name used in results.
     pub const fn name(self) -> &'static str {
@@ -27,6 +36,10 @@ impl EventKind {
             Self::Pause => "pause",
             Self::Warning => "warning",
             Self::Storm => "storm",
+            Self::LinkDown => "link-down",
+            Self::LinkUp => "link-up",
+            Self::Reroute => "reroute",
+            Self::Fault => "fault",
         }
     }
 }
@@ -40,8 +53,17 @@ pub struct Event {
     pub kind: EventKind,
     /// Where: the name of a port, a node, a traffic.
     pub place: String,
+    /// Of a drop: its cause, by its name in the summary of drops.
+    pub cause: Option<&'static str>,
     /// A description.
     pub detail: String,
+}
+
+impl Event {
+    /// An event that is no drop.
+    pub fn new(time: Time, kind: EventKind, place: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { time, kind, place: place.into(), cause: None, detail: detail.into() }
+    }
 }
 
 /// The first events of each kind, and the number of further ones. The bound is per kind, so that a storm of pauses
@@ -99,7 +121,7 @@ mod tests {
     #[test]
     fn a_storm_of_pauses_does_not_hide_the_drop() {
         let mut log = EventLog::new(2);
-        let event = |kind, us| Event { time: Time::from_us(us), kind, place: "sw0>h1".into(), detail: "x".into() };
+        let event = |kind, us| Event::new(Time::from_us(us), kind, "sw0>h1", "x");
         for us in 0..1000 {
             log.push(event(EventKind::Pause, us));
         }

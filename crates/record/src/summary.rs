@@ -13,21 +13,21 @@ use std::collections::BTreeMap;
 pub struct SizeRange {
     /// Smallest size in bytes.
     pub min: u64,
-    /// Largest size in bytes.
-    pub max: u64,
+    /// Largest size in bytes; `None` if no size is too large.
+    pub max: Option<u64>,
 }
 
 impl SizeRange {
     /// Every size.
-    pub const ALL: Self = Self { min: 0, max: u64::MAX };
+    pub const ALL: Self = Self { min: 0, max: None };
 
     /// One size only.
     pub const fn only(bytes: u64) -> Self {
-        Self { min: bytes, max: bytes }
+        Self { min: bytes, max: Some(bytes) }
     }
 
     fn contains(self, bytes: u64) -> bool {
-        (self.min..=self.max).contains(&bytes)
+        bytes >= self.min && self.max.is_none_or(|max| bytes <= max)
     }
 }
 

@@ -428,6 +428,7 @@ pub fn events(run: &Run) -> Result<RecordBatch, RecordError> {
         ("time_ps", false, u64s(kept().map(|e| e.time.as_ps()))),
         ("kind", false, texts(kept().map(|e| e.kind.name()))),
         ("where", false, texts(kept().map(|e| e.place.as_str()))),
+        ("cause", true, Arc::new(kept().map(|e| e.cause).collect::<StringArray>())),
         ("detail", false, texts(kept().map(|e| e.detail.as_str()))),
     ];
     batch("events", columns, left_out)

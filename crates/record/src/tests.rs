@@ -82,8 +82,8 @@ pub fn example() -> Run {
     };
     let mut events = EventLog::new(1);
     for us in [40, 50] {
-        let (place, detail) = ("sw0>h1".into(), "no buffer".into());
-        events.push(Event { time: Time::from_us(us), kind: EventKind::Drop, place, detail });
+        let of_drop = Event::new(Time::from_us(us), EventKind::Drop, "sw0>h1", "no buffer");
+        events.push(Event { cause: Some("buffer"), ..of_drop });
     }
     let mut ports = vec![PortCounters::default(); 6];
     let us3 = Time::from_us(3);

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin import _core, own_schemes
+from fanin import _core, files, own_schemes
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -163,11 +163,22 @@ def _line(word: str, style: str, text: str) -> None:
     stderr().print(Text.assemble((word, style), " ", text))
 
 
+MOST_LINES = 20
+"""Warnings, or errors, that are printed."""
+
+
+def few(lines: Sequence[str], print_line: Callable[[str], None], what: str, rest: str) -> None:
+    """Prints the first of many errors or warnings, and how many there are besides and how to see them."""
+    for line in lines[:MOST_LINES]:
+        print_line(line)
+    if len(lines) > MOST_LINES:
+        print_line(f"and {len(lines) - MOST_LINES:,} {what} more: {rest}")
+
+
 def tell(failure: CommandError, *, as_json: bool) -> None:
     """Reports why a command failed: lines on stderr, and with `--json` a document."""
     lines = str(failure).splitlines()
-    for line in lines:
-        error(line)
+    few(lines, error, "errors", "--json prints all")
     if as_json and lines:
         emit({"ok": False, "exit_code": failure.code, "errors": lines})
 
@@ -285,6 +296,12 @@ def need(holds: bool, message: str) -> None:
     """Fails as a wrong command line does unless the condition holds."""
     if not holds:
         raise CommandError(message, WRONG_SPEC)
+
+
+def need_kind(path: Path, kind: files.Kind) -> None:
+    """Fails for a file of another kind, with what it is and the command that takes it."""
+    said = files.instead(path, kind)
+    need(said is None, said or "")
 
 
 def is_terminal() -> bool:

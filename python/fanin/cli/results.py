@@ -20,6 +20,7 @@ from fanin.cli.common import (
     load_all,
     meant,
     need,
+    need_kind,
     show,
     stdout,
 )
@@ -59,6 +60,7 @@ def report(
     """
     from fanin import report as written
 
+    need_kind(folder, "results")
     need(out is None or not out.is_dir(), f"{out}: it is a folder; name a file in it, like {out}/report.html")
     path = written(folder, out, ideal=known_ideal(ideal))
     if as_json:
@@ -138,6 +140,7 @@ def _results(folder: Path) -> list[Result]:
     """The runs of a run folder, a comparison or a sweep."""
     from fanin import load_sweep
 
+    need_kind(folder, "results")
     return load_sweep(folder).results if (folder / SWEEP_FILE).is_file() else read(folder).results
 
 
@@ -174,6 +177,7 @@ def why(
     from fanin.run_folder import is_run_folder
 
     load_all(own)
+    need_kind(folder, "results")
     if out is not None:
         _check_image(out)
     if not is_run_folder(folder):

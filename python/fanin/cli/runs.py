@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,10 +35,12 @@ from fanin.cli.common import (
     complete_scheme,
     emit,
     error,
+    few,
     known_ideal,
     known_scheme,
     load_all,
     need,
+    need_kind,
     policy_changes,
     schemes_of,
     seeds,
@@ -164,6 +167,7 @@ def run(
     time = limits.time(max_time) if max_time is not None else None
     if from_hpcc:
         need(len(files) == 1, f"{files[-1]}: --hpcc runs one configuration")
+        need_kind(files[0], "hpcc")
         need(
             scheme is not None or not (changes or seed is not None),
             "--hpcc runs a configuration as it is: --set, --seed, --ideal, --allow-drops, --balancing and --discipline "
@@ -301,6 +305,7 @@ def compare(
     time = limits.time(max_time) if max_time is not None else None
     each_seed = seeds(seeds_) if seeds_ is not None else None
     if from_hpcc:
+        need_kind(spec, "hpcc")
         need(on == "simulator", "--on: a configuration of the ns-3 HPCC simulator runs in the simulator")
         _need_wire([on], clock, link)
         need(
@@ -360,6 +365,9 @@ def show_command(
         Path, typer.Argument(metavar="DIR", help="What run, compare or sweep has written.", show_default=False)
     ],
     ideal: Ideal = None,
+    every_traffic: Annotated[
+        bool, typer.Option("--traffics", help="Print every traffic instead, one line each; a run may have thousands.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the table of a run folder, of a comparison or of a sweep again.
@@ -367,18 +375,27 @@ def show_command(
     \b
     Examples:
       fanin show runs/incast
+      fanin show runs/incast/dart --traffics
       fanin show runs/incast --ideal hpcc
       fanin show runs/incast/dart --json
     """
+    need_kind(folder, "results")
+    need(not (every_traffic and as_json), "--traffics and --json: the JSON document has every traffic; leave one out")
     if (folder / SWEEP).is_file():
+        need(not every_traffic, "--traffics: a sweep keeps no traffics; it is of a run or of a comparison")
         need(ideal is None, "--ideal: a sweep keeps no messages; choose it as it runs: --set measure.slowdown=hpcc")
         show_sweep(folder, as_json=as_json)
         return
     compared = read(folder, ideal)
-    if as_json:
+    if every_traffic:
+        from fanin.traffic_table import every_traffic as lines_of
+
+        for line in lines_of(compared.results):
+            print(line)
+    elif as_json:
         emit(document(compared, folder))
     else:
-        show(compared.table())
+        show(compared.table(folder))
 
 
 def read(folder: Path, ideal: str | None = None) -> Comparison:
@@ -406,6 +423,8 @@ def _htsim(files: Sequence[Path], scheme: str | None, dialect: str | None) -> tu
     from fanin import htsim
 
     need(len(files) <= 2, f"{files[-1]}: --htsim takes a .topo file and a .cm file, or a .cm file alone")
+    for file in files:
+        need_kind(file, "htsim")
     if scheme is None:
         raise CommandError("--htsim: its files name no scheme; add one, like --scheme dcqcn", 2)
     *topo, matrix = files
@@ -426,19 +445,19 @@ def report(
 ) -> None:
     """Prints the results, or `lines` instead, and their folder; exits with 1 if a run failed. `threads` is the number
     that was asked for, and `told` are warnings that have been printed already."""
-    if as_json:
-        found = document(compared, folder)
-        emit({**found, "warnings": [*told, *compared.warnings]})
-    else:
-        if lines is None:
-            show(compared.table())
-        for line in lines or ():
-            print(line)
-        stdout().print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
-    for warning in [*compared.warnings, *fewer_threads(compared, threads)]:
-        warn(warning)
-    for line in compared.errors:
-        error(line)
+    with stopping.printing(f"results: {folder}"):
+        if as_json:
+            found = document(compared, folder)
+            emit({**found, "warnings": [*told, *compared.warnings]})
+        else:
+            if lines is None:
+                show(compared.table(folder))
+            for line in lines or ():
+                print(line)
+            stdout().print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)
+        rest = f"fanin show {shlex.quote(str(folder))} --json"
+        few([*compared.warnings, *fewer_threads(compared, threads)], warn, "warnings", rest)
+        few(compared.errors, error, "errors", rest)
     # A run that its scheme ended, by an exception, is incomplete too.
     ended = any(result.failure for result in compared.results)
     if stopping.received() or (compared.cancelled and not ended):

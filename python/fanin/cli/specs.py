@@ -21,12 +21,14 @@ from fanin.cli.common import (
     SpecFile,
     complete_scheme,
     emit,
+    few,
     is_terminal,
     known_scheme,
     load_all,
     loaded_ids,
     meant,
     meant_scheme,
+    need_kind,
     show,
     stdout,
     warn,
@@ -106,8 +108,7 @@ def check(
         emit({"ok": True, "spec": resolved, "warnings": warnings})
     else:
         print(f"{spec}: ok, {fanin.spec.describe(resolved)}")
-    for warning in warnings:
-        warn(warning)
+    few(warnings, warn, "warnings", "--json prints all")
 
 
 def _complete_explained(incomplete: str) -> list[str]:
@@ -145,6 +146,8 @@ def explain(
     if Path(what).suffix in (".toml", ".json"):
         _explain_spec(Path(what), set_ or [], scheme, as_json=as_json)
         return
+    if not own_schemes.is_reference(what) or Path(what).suffix not in (".py", ".so", ".dylib", ".dll"):
+        need_kind(Path(what), "spec")
     if set_ or scheme is not None:
         raise CommandError(f"{what}: --set and --scheme go with a spec, a .toml or .json file", WRONG_SPEC)
     own = loaded_ids(what, what) if own_schemes.is_reference(what) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from pathlib import Path
@@ -27,6 +28,7 @@ from fanin.cli.common import (
     complete_scheme,
     emit,
     error,
+    few,
     load_all,
     need,
     policy_changes,
@@ -158,13 +160,13 @@ def sweep(
 
 def report(swept: Sweep, *, as_json: bool) -> None:
     """Prints the table and its folder; exits with 1 if a run failed."""
-    if as_json:
-        emit(document(swept))
-    else:
-        show(swept.text())
-        stdout().print(f"results: {swept.folder}", highlight=False, markup=False, soft_wrap=True)
-    for line in swept.errors:
-        error(line)
+    with stopping.printing(f"results: {swept.folder}"):
+        if as_json:
+            emit(document(swept))
+        else:
+            show(swept.text())
+            stdout().print(f"results: {swept.folder}", highlight=False, markup=False, soft_wrap=True)
+        few(swept.errors, error, "errors", f"fanin show {shlex.quote(str(swept.folder))} --json")
     if swept.cancelled or stopping.received():
         raise CommandError("", INTERRUPTED)
     if swept.errors:

@@ -11,7 +11,9 @@ from fanin import over_time as measured
 from fanin.measures import seeds_of
 from fanin.over_seeds import band_text_of_messages
 from fanin.plot.base import Group, as_results, finish, groups_of, indexed_line, label_axes, write_note
+from fanin.plot.marks import mark_failures
 from fanin.plot.over_time import draw_mean, watched
+from fanin.quantities import rate_unit
 from fanin.run_folder import RunError
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ def flows(runs: Runs, path: Path | None = None) -> Figure:
     results = as_results(runs)
     groups = groups_of(results)
     columns = [Column(group) for group in groups]
+    unit, scale = rate_unit(value for column in columns for value in column.goodput["mean"].drop_nulls())
+    for column in columns:
+        column.show_rates_in(unit, scale)
     blocks = [columns[at : at + ACROSS] for at in range(0, len(columns), ACROSS)]
     heights = [max(len(column.panels) for column in block) for block in blocks]
     wide = min(len(columns), ACROSS)
@@ -84,12 +89,13 @@ class Column:
         window = measured.rates_curve(group.runs, "window_bytes")
         self.limit = window if window.height else measured.rates_curve(group.runs, "rate_bps")
         self.names = watched([self.goodput, self.limit])
-        self.panels = ["goodput (Gb/s)"]
+        self.gbps = 1.0
+        self.panels = ["goodput"]
         # A sender that waits for credits has a window of 0 between them, and one that leaves gaps has the rate of the
         # line: neither says anything.
         often = 2 * self.limit.filter(pl.col("mean") > 0).height > self.limit.height
         if often and self.limit["mean"].n_unique() > 1:
-            self.panels.append("window (KB)" if window.height else "rate (Gb/s)")
+            self.panels.append("window (KB)" if window.height else "rate")
         self.others: list[tuple[pl.DataFrame, float]] = []
         try:
             self.others.append((measured.queue_curve(group.runs), 1e3))
@@ -102,15 +108,20 @@ class Column:
                 self.others.append((curve, 1.0))
                 self.panels.append(title)
 
+    def show_rates_in(self, unit: str, scale: float) -> None:
+        """Sets the unit of its rates, and what those in Gb/s are divided by: the same in all columns."""
+        self.gbps = scale
+        self.panels = [f"{title} ({unit})" if title in ("goodput", "rate") else title for title in self.panels]
+
     def draw(self, panels: list[Axes], names: list[tuple[str, str]]) -> None:
         """Draws them below each other; `names` are the messages in the order of their colours."""
         schemes = {traffic["traffic"]: traffic["scheme"] for traffic in self.group.runs[0].summary()["traffics"]}
         mixed = len(set(schemes.values())) > 1
-        curves = [(self.goodput, 1.0)]
+        curves = [(self.goodput, self.gbps)]
         if self.panels[1:2] == ["window (KB)"]:
             curves.append((self.limit, 1e3))
-        elif self.panels[1:2] == ["rate (Gb/s)"]:
-            curves.append((self.limit, 1e9))
+        elif self.panels[1:] and self.panels[1].startswith("rate ("):
+            curves.append((self.limit, self.gbps * 1e9))
         for axes, (table, unit) in zip(panels, curves, strict=False):
             parts = table.partition_by("where", "traffic", as_dict=True)
             for number, name in enumerate(names):
@@ -127,6 +138,8 @@ class Column:
                 write_note(axes, "none of what was watched was open in the measured window")
         for axes, (curve, unit) in zip(panels[len(curves) :], self.others, strict=False):
             draw_mean(axes, curve, unit, color="#555555", linewidth=1.0)
+        for number, axes in enumerate(panels[: len(self.panels)]):
+            mark_failures(axes, self.group.runs, named=number == 0)
         for axes in panels[1 : len(self.panels)]:
             axes.set_ylim(bottom=0)
         last = len(self.panels) - 1
@@ -135,5 +148,5 @@ class Column:
             axes.tick_params(labelbottom=number == last)
         panels[0].set_title(self.group.name, fontsize=12)
         # Where a lost packet is repaired, all that waited behind it arrives in order at once.
-        fastest = max(float(run.ports()["rate_bps"].to_numpy().max()) for run in self.group.runs) / 1e9
+        fastest = max(float(run.ports()["rate_bps"].to_numpy().max()) for run in self.group.runs) / 1e9 / self.gbps
         panels[0].set_ylim(0, min(panels[0].get_ylim()[1], MOST * fastest))

@@ -28,6 +28,8 @@ from fanin.plot.base import (
     steps,
     write_note,
 )
+from fanin.plot.marks import mark_failures
+from fanin.quantities import rate_unit
 from fanin.style import styles_of
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ def queue_over_time(runs: Runs, path: Path | None = None, *, port: str | None = 
         keep = peaks(table["mean"].to_numpy())
         # Python's slices do not take arrays.
         draw_mean(axes, table[keep.tolist()], 1e3, **(group.line | {"linewidth": 1.1, "label": group.name}))
+    mark_panels(panels, groups)
     title = f"Queue of {port}" if port else "Longest of the sampled queues"
     close_panels(figure, panels, groups, title, "queue (KB)")
     thinned = "each stretch of samples as its highest" if longest > peaks(np.zeros(longest)).size else ""
@@ -82,6 +85,13 @@ def draw_mean(axes: Axes, table: pl.DataFrame, scale: float, **line: Any) -> Non
     axes.plot(across, up, **line)
     if np.isfinite(np.asarray(low, float)).any():
         axes.fill_between(across, low, high, step=step, color=line["color"], alpha=0.2, linewidth=0)
+
+
+def mark_panels(panels: Sequence[Axes], groups: Sequence[Group]) -> None:
+    """Marks what failed in the runs of each panel, once their curves are there."""
+    for axes in dict.fromkeys(panels):
+        runs = [run for group, its in zip(groups, panels, strict=True) if its is axes for run in group.runs]
+        mark_failures(axes, runs)
 
 
 def panels_for(groups: Sequence[Group]) -> tuple[Figure, list[Axes]]:
@@ -121,6 +131,7 @@ def goodput(runs: Runs, path: Path | None = None) -> Figure:
     kinds = [what for what in ("traffic", "flow") if any(what in set(table["what"]) for table in tables)] or ["flow"]
     names = {what: watched([table.filter(pl.col("what") == what) for table in tables]) for what in kinds}
     fair = "flow" in kinds
+    unit, scale = rate_unit(value for table in tables for value in table["mean"].drop_nulls())
     columns = len(kinds) + fair
     height = PANEL if len(groups) <= 4 else LOW_PANEL
     size = (max(9.0, 6.0 * columns), 0.9 + max(height * len(groups), 3.0))
@@ -128,15 +139,17 @@ def goodput(runs: Runs, path: Path | None = None) -> Figure:
     grid = figure.subplots(len(groups), columns, sharex=True, sharey="col", squeeze=False)
     for row, group, table in zip(grid, groups, tables, strict=True):
         for axes, what in zip(row, kinds, strict=False):
-            several(axes, table.filter(pl.col("what") == what), group, 1.0, names[what])
-            dress_panel(
-                axes, f"{group.name}: {'whole traffics' if what == 'traffic' else 'messages'}", "goodput (Gb/s)"
-            )
+            several(axes, table.filter(pl.col("what") == what), group, scale, names[what])
+            of = "whole traffics" if what == "traffic" else "messages"
+            dress_panel(axes, f"{group.name}: {of}", f"goodput ({unit})")
         if fair:
             draw_mean(row[-1], measured.fairness_curve(group.runs), 1.0, label=group.name, **group.line)
             label_axes(row[-1], "", "", "Jain's index", legend=False)
             row[-1].set_title(f"{group.name}: fairness over these messages", fontsize=11, loc="left")
             row[-1].set_ylim(0, 1.03)
+    for row, group in zip(grid, groups, strict=True):
+        for number, axes in enumerate(row):
+            mark_failures(axes, group.runs, named=number == 0)
     for axes in grid[-1]:
         axes.set_xlabel("time (ms)", fontsize=11)
     for axes in grid[-1][: len(kinds)]:
@@ -197,6 +210,7 @@ def rates(runs: Runs, path: Path | None = None) -> Figure:
     groups = groups_of(results)
     speeds = [measured.rates_curve(group.runs, "rate_bps") for group in groups]
     windows = [measured.rates_curve(group.runs, "window_bytes") for group in groups]
+    unit, scale = rate_unit(value / 1e9 for table in speeds for value in table["mean"].drop_nulls())
     names = watched([*speeds, *windows])
     with_window = any(table.height for table in windows)
     columns = 2 if with_window else 1
@@ -206,14 +220,17 @@ def rates(runs: Runs, path: Path | None = None) -> Figure:
     )
     grid = figure.subplots(len(groups), columns, sharex=True, sharey="col", squeeze=False)
     for row, group, speed, window in zip(grid, groups, speeds, windows, strict=True):
-        several(row[0], speed, group, 1e9, names)
-        dress_panel(row[0], group.name, "rate (Gb/s)")
+        several(row[0], speed, group, scale * 1e9, names)
+        dress_panel(row[0], group.name, f"rate ({unit})")
         if with_window:
             if window.is_empty():
                 write_note(row[1], "no window")
             else:
                 several(row[1], window, group, 1e3, names)
             dress_panel(row[1], group.name, "window (KB)")
+    for row, group in zip(grid, groups, strict=True):
+        for number, axes in enumerate(row):
+            mark_failures(axes, group.runs, named=number == 0)
     for axes in grid[-1]:
         axes.set_xlabel("time (ms)", fontsize=11)
     # Only now: it fixes the axes of the whole column.
@@ -236,6 +253,7 @@ def pauses(runs: Runs, path: Path | None = None) -> Figure:
     figure, panels = panels_for(groups)
     for group, axes in zip(groups, panels, strict=True):
         draw_mean(axes, found.curves[group.name], 1.0, label=group.name, **(group.line | {"linewidth": 1.2}))
+    mark_panels(panels, groups)
     if found.counted:
         title, y, none = "Pauses (PFC) as they begin", "pauses in 1 % of the run", "PFC paused nothing"
     else:

@@ -15,6 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fanin.delay_breakdown import LABELS, Breakdown, breakdown, by_cause, by_port, headline, hop_delays, pick
 from fanin.plot.base import label_axes, write_note
+from fanin.plot.marks import mark_failures
 from fanin.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from fanin.table import time
 
@@ -77,8 +78,10 @@ def timeline(
     draw_parts(top, parts, colours)
     draw_packets(axes, steps, parts.pieces, int(str(parts.flow["start_ps"])), colours)
     mark_ends(axes, parts)
+    start_ps = int(str(parts.flow["start_ps"]))
     if between is not None:
-        zoom(axes, steps, int(str(parts.flow["start_ps"])), between)
+        zoom(axes, steps, start_ps, between)
+    mark_failures(axes, [run], unit_ps=1e6, origin_ps=start_ps)
     legend(figure, axes, parts, colours)
     figure.suptitle(headline(run, parts), fontsize=11, x=0.01, ha="left")
     if path is not None:

@@ -30,6 +30,7 @@ from fanin.measures import (
 )
 from fanin.over_seeds import band_text, band_text_of_messages, estimate
 from fanin.over_time import INTERVAL
+from fanin.quantities import rate_unit
 from fanin.reporting import figures
 from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, points
 from fanin.result import Result
@@ -317,14 +318,15 @@ def goodput(runs: Runs, what: str, key: str, title: str) -> Chart:
     if not names:
         return Chart(key, title, None, why or f"no {what} is watched; add one to measure.series")
     panels = []
+    unit, gbps = rate_unit(value for table in found.values() for value in table["mean"].drop_nulls())
     for name in names[:MOST_PANELS]:
         traces = [
             trace
             for scheme, table in found.items()
             if (part := table.filter(pl.col("where") == name).sort("begin_us")).height
-            for trace in runs.over_time(scheme, part, 1.0, " Gb/s")
+            for trace in runs.over_time(scheme, part, gbps, f" {unit}")
         ]
-        panels.append(Panel(traces, axis("goodput (Gb/s)", rangemode="tozero"), name))
+        panels.append(Panel(traces, axis(f"goodput ({unit})", rangemode="tozero"), name))
     of_messages = what == "flow"
     said = band_text_of_messages(runs.seeds) if of_messages else band_text(runs.seeds)
     return _panels(runs, key, title, panels, len(names), said)
@@ -384,6 +386,9 @@ def rates(runs: Runs, key: str, title: str, column: str, scale: float, what: str
     names = _in_order(found)
     if not names:
         return Chart(key, title, None, why or "no watched message had one")
+    if unit == "Gb/s":
+        unit, gbps = rate_unit(value / scale for table in found.values() for value in table["mean"].drop_nulls())
+        scale *= gbps
     panels = []
     shown = pl.concat(list(found.values())).filter(pl.col("where").is_in(names[:MOST_PANELS]))
     y = figures.value_axis(what, pl.concat([shown["mean"], shown["high"].drop_nulls()]) / scale, unit)

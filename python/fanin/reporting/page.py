@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import Literal
 import polars as pl
 
 from fanin import _core, spec, table
-from fanin.by_traffic import by_traffic
+from fanin.by_traffic import by_traffic, counted_at, slowest
 from fanin.comparison import Comparison, mixed_transports
 from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
 from fanin.result import Result
-from fanin.run_folder import Machine, TrafficSummary
+from fanin.run_folder import Machine
+from fanin.side_by_side import MOST_COLUMNS, told
 from fanin.style import styles_of
 
 SLOWEST = 20
@@ -142,8 +144,13 @@ def _warnings(results: Sequence[Result]) -> list[str]:
     ]
 
 
+LONGEST = 200_000
+"""Letters of a document that are shown."""
+
+
 def _json(document: Mapping[str, object]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}\n... the whole is in the folder of the run"
 
 
 def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
@@ -154,7 +161,7 @@ def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
     wall_s = sum(manifest["wall_s"] for manifest in manifests)
     return [
         ("Network", spec.describe_topology(spec.section(first.spec, "network").get("topology"))),
-        ("Traffic", "; ".join(_traffic(traffic) for traffic in spec.traffics(first.spec))),
+        ("Traffic", _listed([_traffic(traffic) for traffic in spec.traffics(first.spec)])),
         ("Measured", f"{_time(measure['window'])} after {_time(measure['warm_up'])} of warm-up"),
         # With several schemes their names are beside the checkboxes.
         *([] if several else [("Scheme", scheme_name(first))]),
@@ -163,6 +170,12 @@ def _facts(compared: Comparison, several: bool) -> list[tuple[str, str]]:
         ("Machine", "; ".join(dict.fromkeys(_machine(manifest["machine"]) for manifest in manifests))),
         ("Cost", f"{hops:,} packet-hops in {wall_s:.2f} s of wall time: {_speed(hops, wall_s)}"),
     ]
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """The first of them, and how many there are besides."""
+    more = f"; and {len(texts) - MOST_COLUMNS:,} more" if len(texts) > MOST_COLUMNS else ""
+    return "; ".join(texts[:MOST_COLUMNS]) + more
 
 
 def _traffic(traffic: spec.Spec) -> str:
@@ -237,9 +250,12 @@ def _traffics(
     results: Sequence[Result],
 ) -> tuple[list[tuple[str, str]], list[list[tuple[str, list[str]]]], list[str]]:
     """The traffics of each scheme side by side, and notes on them, where some run has several."""
-    groups = {name: by_traffic(runs) for name, runs in by_scheme(results).items()}
-    if all(len(traffics) == 1 for traffics in groups.values()):
+    every = {name: by_traffic(runs) for name, runs in by_scheme(results).items()}
+    if all(len(traffics) == 1 for traffics in every.values()):
         return [], [], []
+    most = max(map(len, every.values()))
+    # Of many, those that suffered most.
+    groups = {name: slowest(of, MOST_COLUMNS) if most > MOST_COLUMNS else of for name, of in every.items()}
     several = len(groups) > 1
     head = [(f"{name}: {one.name}" if several else one.name, name) for name, of in groups.items() for one in of]
     found = [table.lines_of_traffics(of) for of in groups.values()]
@@ -249,21 +265,27 @@ def _traffics(
         [(lines[0].name, [cell for line in lines for cell in line.cells]) for lines in zip(*of_each, strict=True)]
         for of_each in zip(*parts, strict=True)
     ]
-    return head, sections, table.caption_of_traffics(results).splitlines()
+    sections = [[line for line in section if told(line[1])] for section in sections]
+    notes = table.caption_of_traffics(results).splitlines()
+    if most > MOST_COLUMNS:
+        notes.insert(0, f"the slowest {MOST_COLUMNS} of {most:,} traffics; fanin show DIR --traffics prints all")
+    return head, sections, notes
 
 
 def _actions(results: Sequence[Result]) -> tuple[list[tuple[str, str]], list[tuple[str, list[str]]]]:
-    """The counts of each scheme's actions, over all its runs; actions that never occurred are left out."""
+    """The counts of each scheme's actions, over all its runs; actions that never occurred are left out, and so are
+    traffics beyond the first few with parameters of their own."""
     columns: dict[tuple[str, str], dict[str, int]] = {}
     for result in results:
+        traffics = result.summary()["traffics"]
         # Traffics of one scheme and set of parameters share their counts.
-        shared: dict[frozenset[str], TrafficSummary] = {}
-        for traffic in result.summary()["traffics"]:
-            shared.setdefault(frozenset([traffic["traffic"], *traffic["counted_with"]]), traffic)
-        names = [traffic["scheme"] for traffic in shared.values()]
-        for traffic in shared.values():
+        firsts = [
+            one for at, (one, place) in enumerate(zip(traffics, counted_at(traffics), strict=True)) if at == place
+        ]
+        times_named = Counter(traffic["scheme"] for traffic in firsts)
+        for traffic in firsts[:MOST_COLUMNS]:
             scheme, of = traffic["scheme"], [traffic["traffic"], *traffic["counted_with"]]
-            title = scheme if names.count(scheme) == 1 else f"{scheme} ({', '.join(of)})"
+            title = scheme if times_named[scheme] == 1 else f"{scheme} ({', '.join(of)})"
             into = columns.setdefault((title, scheme_name(result)), {})
             for action, times in traffic["actions"].items():
                 into[action] = into.get(action, 0) + times

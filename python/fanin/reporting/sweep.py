@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fanin import spec, table
-from fanin.quantities import QUANTITIES, scaled
+from fanin.quantities import QUANTITIES, scale_of
 from fanin.reporting import figures
 from fanin.reporting.charts import Chart
 from fanin.reporting.figures import Json, Panel, axis, figure, points, rows_of_legend
@@ -140,9 +140,8 @@ def _chart(found: Lines) -> Chart:
     known = [one for line in found.lines.values() for one in line.values() if one.mean is not None]
     means = [one.mean or 0.0 for one in known]
     ends = [mean + (one.half or 0.0) for mean, one in zip(means, known, strict=True)]
-    scale, _ = scaled(found.y, ends)
+    scale, unit = scale_of(found.y, ends)
     quantity = QUANTITIES[found.y]
-    unit = {0.01: "%", 1e3: "ms", 1e6: "s"}.get(scale, quantity.unit if quantity.unit in ("us", "Gb/s") else "")
     y = figures.value_axis(quantity.title, [value / scale for value in (*means, *ends)], unit)
     styles = styles_of(list(found.lines))
     texts = [value_text(found.x, value) for value in found.values]

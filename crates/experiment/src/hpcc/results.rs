@@ -2,18 +2,40 @@
 //! its name, and a flow finishes when its sender knows, as in the FCT file.
 
 use super::setup::{Setup, traffic_name};
+use crate::run::MOST_NAMED;
 use fanin_fabric::topology::{Graph, Link};
 use fanin_fabric::{ClassCounters, FlowRecord, Hop, PortCounters, Totals, TrafficCounters};
 use fanin_formats::hpcc;
 use fanin_ns3::packet::Kind;
-use fanin_ns3::results::{Drop, Record, Seen};
+use fanin_ns3::results::{Drop, Pause, Record, Seen};
 use fanin_ns3::{Network, files};
-use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, Traced, TrafficInfo};
+use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, Traced, TrafficInfo, port_names};
 use fanin_units::{NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 
-/// The run, with its trace's records that were left out and the limit that they exceeded, and the files.
-pub fn hand_over(setup: &Setup, network: &Network, left_out: (u64, u64), spools: Vec<Spool>) -> Run {
+/// The most events of a kind that are kept.
+const MOST_EVENTS: usize = 1000;
+
+/// The pauses of a run, the first ones with time and place.
+#[derive(Default)]
+pub struct Pauses {
+    kept: Vec<Pause>,
+    left_out: u64,
+}
+
+impl Pauses {
+    /// Adds a pause; what ends one is none.
+    pub fn add(&mut self, pause: &Pause) {
+        if pause.pause && self.kept.len() < MOST_EVENTS {
+            self.kept.push(*pause);
+        } else {
+            self.left_out += u64::from(pause.pause);
+        }
+    }
+}
+
+/// The run, with its pauses, its trace's records that were left out and the limit that they exceeded, and the files.
+pub fn hand_over(setup: &Setup, network: &Network, pauses: &Pauses, left_out: (u64, u64), spools: Vec<Spool>) -> Run {
     let (graph, place) = graph(setup, network);
     let ports = ports(network);
     let of_data = |p: &PortCounters| ClassCounters {
@@ -27,7 +49,7 @@ pub fn hand_over(setup: &Setup, network: &Network, left_out: (u64, u64), spools:
     let (traffics, flows) = messages(setup, network, &place);
     let class = |name: &str, lossless| ClassInfo { name: name.to_string(), lossless };
     Run {
-        events: incidents(setup, network, left_out, |node| graph.names[place[node as usize] as usize].clone()),
+        events: incidents(setup, network, pauses, left_out, &graph, &place),
         graph,
         traffics,
         measured_from: Time::ZERO,
@@ -116,8 +138,13 @@ fn messages(setup: &Setup, network: &Network, place: &[u32]) -> (Vec<TrafficInfo
         FlowRecord { traffic: traffic as u16, ..record }
     };
     let messages = network.flows().iter().map(message).collect();
-    if let Some(first) = traffics.first_mut() {
-        first.counters.actions = network.actions().clone();
+    // All of them are under one scheme, so its actions and the drops are those of all together.
+    let names: Vec<String> = traffics.iter().take(MOST_NAMED + 1).map(|traffic| traffic.name.clone()).collect();
+    let dropped = network.drops().map(|(_, count)| count).sum();
+    for traffic in &mut traffics {
+        traffic.counters.actions = network.actions().clone();
+        traffic.counters.dropped = dropped;
+        traffic.counted_with = names.iter().filter(|name| **name != traffic.name).take(MOST_NAMED).cloned().collect();
     }
     (traffics, messages)
 }
@@ -173,15 +200,17 @@ fn totals(network: &Network) -> Totals {
     totals
 }
 
-/// The warnings about the configuration, and the drops.
+/// The warnings about the configuration, the drops, the pauses, and the failure of its link.
 fn incidents(
     setup: &Setup,
     network: &Network,
+    pauses: &Pauses,
     (left_out, limit): (u64, u64),
-    name: impl Fn(u32) -> String,
+    graph: &Graph,
+    place: &[u32],
 ) -> EventLog {
-    let mut events = EventLog::new(1000);
-    let warn = |detail: String| Event { time: Time::ZERO, kind: EventKind::Warning, place: "spec".into(), detail };
+    let mut events = EventLog::new(MOST_EVENTS);
+    let warn = |detail: String| Event::new(Time::ZERO, EventKind::Warning, "spec", detail);
     for warning in &setup.warnings {
         events.push(warn(warning.to_string()));
     }
@@ -189,15 +218,40 @@ fn incidents(
         events.push(warn(format!("{left_out} records of the trace were left out: its limit is {limit} bytes")));
     }
     for (at, node, why) in &network.happened.drops {
-        let detail = match why {
-            Drop::Full => "no room in headroom or shared buffer",
-            Drop::LinkDown => "link down",
-            Drop::Error => "link error",
-            Drop::NoRoute => "no route",
-            Drop::WrongHost => "wrong host",
+        let (cause, detail) = match why {
+            Drop::Full => ("lossless", "no room in headroom or shared buffer"),
+            Drop::LinkDown => ("link_down", "link down"),
+            Drop::Error => ("error", "link error"),
+            Drop::NoRoute => ("no_route", "no route"),
+            Drop::WrongHost => ("wrong_host", "wrong host"),
         };
-        let (time, place) = (Time::from_ns(*at), name(*node));
-        events.push(Event { time, kind: EventKind::Drop, place, detail: detail.to_string() });
+        let name = graph.names[place[*node as usize] as usize].as_str();
+        let event = Event::new(Time::from_ns(*at), EventKind::Drop, name, detail);
+        events.push(Event { cause: Some(cause), ..event });
+    }
+    let dropped: u64 = network.drops().map(|(_, count)| count).sum();
+    for _ in network.happened.drops.len() as u64..dropped {
+        events.leave_out(EventKind::Drop);
+    }
+    let ports = port_names(graph);
+    let wiring = network.wiring();
+    for pause in &pauses.kept {
+        let devices = &wiring.of_node[pause.node as usize];
+        let device = devices.iter().find(|device| wiring.devices[**device as usize].number == pause.device);
+        let port = device.and_then(|device| ports.get(*device as usize)).cloned().unwrap_or_default();
+        events.push(Event::new(Time::from_ns(pause.at), EventKind::Pause, port, "class 1"));
+    }
+    for _ in 0..pauses.left_out {
+        events.leave_out(EventKind::Pause);
+    }
+    let ends = setup.config.link_down.map(|(us, a, b)| (Time::from_ns(2_000_000_000 + us * 1000), a, b));
+    if let Some((at, a, b)) = ends.filter(|(at, ..)| *at <= Time::from_ns(network.now())) {
+        let link =
+            setup.topology.links.iter().position(|link| (link.a, link.b) == (a, b) || (link.b, link.a) == (a, b));
+        if let Some(port) = link.and_then(|link| ports.get(2 * link)) {
+            events.push(Event::new(at, EventKind::LinkDown, port, "the link went down"));
+            events.push(Event::new(at, EventKind::Reroute, port, "routes lead around the link"));
+        }
     }
     events
 }
