@@ -177,10 +177,19 @@ def test_paths_start_where_it_is_called(command_here: Command, star: Path) -> No
     done = command_here("run", "--hpcc", "mix/c.txt")
     assert done.returncode == 0, done.stderr
     (star / "topo.txt").rename(star / "mix" / "topo.txt")
+    done = command_here("run", "--hpcc", "mix/c.txt", "--out", "beside")
+    assert done.returncode == 0, done.stderr
+    assert "warning: mix/c.txt: TOPOLOGY_FILE topo.txt is not there; mix/topo.txt is taken\n" in done.stderr
+    (star / "mix" / "topo.txt").rename(star / "other.txt")
     done = command_here("run", "--hpcc", "mix/c.txt", "--out", "new")
     assert done.returncode == 2
     assert "mix/c.txt: TOPOLOGY_FILE names topo.txt, which cannot be read" in done.stderr
+    assert "mix/topo.txt" in done.stderr
     assert not (star / "new").exists()
+    done = command_here("run", "--hpcc", "mix/c.txt", "--topology", "other.txt", "--out", "new")
+    assert done.returncode == 0, done.stderr
+    # It is repeated from the same files.
+    assert command_here("why", "new").returncode == 0
 
 
 def test_keys_without_effect_are_one_warning(command_here: Command, star: Path) -> None:
@@ -209,9 +218,11 @@ def put(name: str, text: str) -> Callable[[Path], None]:
     return change
 
 
-WRONG = [
+CONTROL = [
     (edit("U_TARGET", "U_TARGTE"), 'error: c.txt:{U_TARGTE}: there is no key "U_TARGTE"; did you mean U_TARGET?\n'),
     (edit("CC_MODE 3", "CC_MODE 10"), "error: c.txt:{CC_MODE}: CC_MODE is 10, HPCC-PINT, which is not implemented"),
+]
+WRONG = [
     (edit("flow.txt", "nowhere.txt"), "error: c.txt: FLOW_FILE names nowhere.txt, which cannot be read"),
     (edit("BUFFER_SIZE 32", "BUFFER_SIZE many"), 'BUFFER_SIZE is "many"'),
     (put("flow.txt", "2\n1 0 3 100 5 2\n"), "error: flow.txt:1: the first line says 2 flows, but there are 1"),
@@ -220,8 +231,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("scheme", [[], ["--scheme", "dcqcn"]])
-@pytest.mark.parametrize(("change", "told"), WRONG)
+@pytest.mark.parametrize(
+    ("change", "told", "scheme"),
+    [
+        *((change, told, scheme) for change, told in WRONG for scheme in ([], ["--scheme", "dcqcn"])),
+        *((change, told, []) for change, told in CONTROL),
+    ],
+)
 def test_what_is_wrong_is_told_with_file_and_line(
     command_here: Command, star: Path, change: Callable[[Path], None], told: str, scheme: list[str]
 ) -> None:
@@ -388,9 +404,11 @@ def test_a_spec_made_of_a_configuration_says_what_it_says(star: Path) -> None:
     assert result.spec["seed"] == 3
     assert network["topology"]["hosts"] == ["h2", "h3", "h4"]
     assert network["topology"]["switches"] == ["s0", "s1"]
-    # Of parallel links the last one carries packets there.
-    assert network["topology"]["links"][3:] == [{"between": ["s1", "s0"], "rate": "100 Gbps", "delay": "3 us"}]
-    assert len(network["topology"]["links"]) == 4
+    # Of parallel links only the last one carries packets there, and all do here.
+    assert network["topology"]["links"][3:] == [
+        {"between": ["s0", "s1"], "rate": "400 Gbps", "delay": "500 ns"},
+        {"between": ["s1", "s0"], "rate": "100 Gbps", "delay": "3 us"},
+    ]
     assert network["buffer"]["pool"] == "33554.432 KB"
     red = {"kind": "red", "at": "dequeue", "probability": 0.2}
     assert network["marking_by_rate"] == [

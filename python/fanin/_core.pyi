@@ -166,6 +166,7 @@ def wire_member() -> None:
 def run_hpcc(
     config: str,
     folder: str,
+    reading: tuple[str | None, str | None, bool],
     trace: bool,
     acks_first: bool,
     progress: Callable[[Progress], bool] | None,
@@ -173,13 +174,14 @@ def run_hpcc(
     max_wall_s: float | None = None,
     follow: int | None = None,
 ) -> RunResult:
-    """Runs a configuration of the ns-3 HPCC simulator; paths in it are relative to `folder`. Limits are as in `run`.
-    `follow` is the `flow_id` of a message whose packets are to be in the table of hops. Raises `SpecError`,
-    `LimitError`, `OSError`."""
+    """Runs a configuration of the ns-3 HPCC simulator; paths in it are relative to `folder`. `reading` is the dialect
+    of its files, its topology, and whether unknown keys are skipped. Limits are as in `run`. `follow` is the `flow_id`
+    of a message whose packets are to be in the table of hops. Raises `SpecError`, `LimitError`, `OSError`."""
 
 def run_hpcc_under(
     config: str,
     folder: str,
+    reading: tuple[str | None, str | None, bool],
     scheme: str,
     overrides: list[str],
     seed: int | None,
@@ -233,7 +235,14 @@ def run(
     `cancelled`. `flows` is a table with `__arrow_c_stream__` and columns src, dst, bytes, start_us. It has at most so
     many `threads`; the result is the same for any number."""
 
-def hpcc_spec(config: str, folder: str, scheme: str, overrides: list[str], seed: int | None) -> tuple[str, list[str]]:
+def hpcc_spec(
+    config: str,
+    folder: str,
+    reading: tuple[str | None, str | None, bool],
+    scheme: str,
+    overrides: list[str],
+    seed: int | None,
+) -> tuple[str, list[str]]:
     """The checked spec that a configuration runs as under a scheme, as JSON, and its warnings. Raises `SpecError`."""
 
 def ideals(

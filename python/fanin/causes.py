@@ -215,7 +215,16 @@ def configuration(result: Result, flow: int) -> HpccJob:
     if "hpcc_file" not in result.spec:
         raise RunError(f"{result.label}: made by an earlier version, which kept no path of its files; run it again")
     spec = result.spec
-    return HpccJob(str(spec["hpcc_file"]), str(spec["hpcc_folder"]), acks_first=bool(spec["acks_first"]), follow=flow)
+    return HpccJob(
+        str(spec["hpcc_file"]),
+        str(spec["hpcc_folder"]),
+        acks_first=bool(spec["acks_first"]),
+        # Versions before dialects have none of these.
+        dialect=str(spec.get("hpcc_dialect", "")) or None,
+        topology=str(spec.get("hpcc_topology", "")) or None,
+        skip_unknown_keys=bool(spec.get("skip_unknown_keys", False)),
+        follow=flow,
+    )
 
 
 def again(result: Result) -> dict[str, object]:

@@ -47,6 +47,12 @@ class HpccJob:
     """Most threads of a run under a scheme; that simulator's own network has one."""
     threads_asked: bool = True
     """As of `fanin.runs.Job`."""
+    dialect: str | None = None
+    """The fork that its files are of; None is what they show."""
+    topology: str | None = None
+    """The topology's path, from `folder`, instead of that of TOPOLOGY_FILE."""
+    skip_unknown_keys: bool = False
+    """Without a scheme: unknown keys are skipped, with a warning."""
     follow: int | None = None
     """Without a scheme: the `flow_id` of a message whose packets are to be in the table of hops."""
 
@@ -74,8 +80,12 @@ class HpccJob:
         """Warnings that are known before it runs; raises `SpecError`."""
         return [] if self.scheme is None else self._spec(self.scheme)[1]
 
+    @property
+    def _reading(self) -> tuple[str | None, str | None, bool]:
+        return self.dialect, self.topology, self.skip_unknown_keys
+
     def _spec(self, scheme: str) -> tuple[str, list[str]]:
-        return _core.hpcc_spec(self.config, self.folder, scheme, list(self.overrides), self.seed)
+        return _core.hpcc_spec(self.config, self.folder, self._reading, scheme, list(self.overrides), self.seed)
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
@@ -86,6 +96,7 @@ class HpccJob:
                 _core.run_hpcc(
                     self.config,
                     self.folder,
+                    self._reading,
                     self.trace,
                     self.acks_first,
                     watcher,
@@ -99,6 +110,7 @@ class HpccJob:
             _core.run_hpcc_under(
                 self.config,
                 self.folder,
+                self._reading,
                 self.scheme,
                 list(self.overrides),
                 self.seed,
@@ -119,6 +131,9 @@ def run_hpcc(
     scheme: str | None = None,
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
     seed: int | None = None,
+    dialect: str | None = None,
+    topology: str | os.PathLike[str] | None = None,
+    skip_unknown_keys: bool = False,
     progress: bool | Watcher = True,
     max_memory: int | None = None,
     max_time: float | None = None,
@@ -132,6 +147,11 @@ def run_hpcc(
 
     With `scheme`, its topology, flows, buffer and thresholds run on the ordinary network under that scheme; `set` and
     `seed` change the spec made of them, and `fct.txt` is the only file besides the tables.
+
+    `dialect` is the fork that the files are of: "original", "powertcp", "astra", "simai" or "conweave"; without it,
+    what they show. `topology` is a file instead of that of TOPOLOGY_FILE, which SimAI's configurations do not have.
+    Without a scheme, `skip_unknown_keys` skips keys of one's own, which are errors otherwise; a scheme skips them
+    always.
 
     `max_memory`, `max_time` and, with `scheme`, `threads` are those of `fanin.run`.
 
@@ -153,6 +173,9 @@ def run_hpcc(
         time,
         threads=threads_of(threads),
         threads_asked=threads is not None,
+        dialect=dialect,
+        topology=None if topology is None else os.fspath(topology),
+        skip_unknown_keys=skip_unknown_keys,
     )
     return run_one(job, progress=progress)
 
@@ -168,6 +191,9 @@ def compare_hpcc(
     *,
     folder: str | os.PathLike[str] = ".",
     set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    dialect: str | None = None,
+    topology: str | os.PathLike[str] | None = None,
+    skip_unknown_keys: bool = False,
     workers: int | None = None,
     progress: bool | Watcher = True,
     max_memory: int | None = None,
@@ -184,7 +210,14 @@ def compare_hpcc(
     """
     # What comes last counts.
     changes = ("measure.slowdown=hpcc", *set) if AS_IS in schemes and not isinstance(schemes, str) else tuple(set)
-    base = HpccJob(os.fspath(config), os.fspath(folder), overrides=changes)
+    base = HpccJob(
+        os.fspath(config),
+        os.fspath(folder),
+        overrides=changes,
+        dialect=dialect,
+        topology=None if topology is None else os.fspath(topology),
+        skip_unknown_keys=skip_unknown_keys,
+    )
     if isinstance(schemes, str):
         if schemes != "all":
             raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')

@@ -1,5 +1,6 @@
 //! Errors in specs: the problem, its place, and a correction.
 
+use fanin_formats::{Error, Errors};
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
@@ -92,6 +93,33 @@ impl Problems {
     /// The problems.
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()
+    }
+}
+
+impl Problems {
+    /// Problems in an order of their own, of several files; there is one at least.
+    pub(crate) fn in_order(problems: Vec<Problem>) -> Self {
+        Self(problems)
+    }
+}
+
+impl IntoIterator for Problems {
+    type Item = Problem;
+    type IntoIter = std::vec::IntoIter<Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl From<Errors> for Problems {
+    fn from(errors: Errors) -> Self {
+        let (kept, more) = errors.kept();
+        let mut problems: Vec<Problem> = kept.iter().cloned().map(Problem::from).collect();
+        if let Some(last) = kept.last().filter(|_| more > 0) {
+            problems.push(Error { file: last.file.clone(), line: 0, what: format!("and {more} more mistakes") }.into());
+        }
+        Self(problems)
     }
 }
 

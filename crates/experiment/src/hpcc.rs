@@ -2,14 +2,19 @@
 //! the files that its users' scripts read.
 
 pub(crate) mod convert;
+#[cfg(test)]
+mod fork_tests;
 pub mod generate;
+mod input;
 pub mod ordinary;
 mod results;
 mod setup;
 #[cfg(test)]
 mod tests;
 
+pub use self::input::Reading;
 pub use self::setup::Setup;
+pub use fanin_formats::hpcc::Dialect;
 
 use self::results::{Pauses, hand_over, hops_of, placed, traced_as};
 use crate::run::{Outcome, Progress};

@@ -12,4 +12,4 @@ pub mod perfetto;
 pub mod tables;
 mod text;
 
-pub use error::{Error, Warning};
+pub use error::{Error, Errors, Warning};

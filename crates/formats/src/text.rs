@@ -43,6 +43,17 @@ impl<'a> Words<'a> {
         self.line
     }
 
+    /// The words that are left on this line, without moving on.
+    pub(crate) fn on_line(&self) -> impl Iterator<Item = &'a [u8]> {
+        let end = self.rest.iter().position(|b| *b == b'\n').unwrap_or(self.rest.len());
+        self.rest[..end].split(|b| is_space(*b)).filter(|word| !word.is_empty())
+    }
+
+    /// The next word, without moving on.
+    pub(crate) fn peek(&self) -> Option<Word<'a>> {
+        self.clone().next()
+    }
+
     /// Reads the rest of the line.
     pub(crate) fn skip_line(&mut self) -> &'a [u8] {
         let end = self.rest.iter().position(|b| *b == b'\n').unwrap_or(self.rest.len());

@@ -3,11 +3,18 @@
 mod common;
 
 use common::*;
-use fanin_formats::hpcc::{Config, Flow, Link, Topology, check, read_flows};
-use fanin_formats::{Error, Warning};
+use fanin_formats::hpcc::{Config, Delay, Flow, Link, Topology, check, read_flows};
+use fanin_formats::{Error, Errors, Warning};
 
-fn read(text: &str) -> Result<(Config, Vec<Warning>), Error> {
+fn read(text: &str) -> Result<(Config, Vec<Warning>), Errors> {
     Config::read("c.txt", text.as_bytes())
+}
+
+/// The only error of a configuration.
+fn refused(text: &str) -> Error {
+    let errors = read(text).unwrap_err();
+    let ([error], 0) = errors.kept() else { panic!("{errors}") };
+    error.clone()
 }
 
 /// `CONFIG` with one line replaced; none of an empty name is left.
@@ -64,6 +71,7 @@ fn every_key_is_read() {
         buffer_mib: 32,
         qlen_start: 2_000_000_000,
         qlen_end: 3_000_000_000,
+        ..Config::default()
     };
     assert_eq!(config, expected);
     // What has no effect under HPCC is named once.
@@ -156,7 +164,7 @@ fn what_cannot_be_is_refused_with_its_line() {
         ("PMAX_MAP", "PMAX_MAP 1 100000000000 1.2", "from 0 to 1"),
         ("KMAX_MAP", "KMAX_MAP 1 100000000000 300", "below KMIN_MAP's 400"),
     ] {
-        let error = read(&with(key, new)).unwrap_err();
+        let error = refused(&with(key, new));
         assert_eq!(error.line as usize, line(key), "{new}: {error}");
         assert!(error.to_string().contains(says) && error.file == "c.txt", "{new}: {error}");
     }
@@ -164,15 +172,15 @@ fn what_cannot_be_is_refused_with_its_line() {
     for (key, says) in
         [("TOPOLOGY_FILE", "is needed"), ("FLOW_FILE", "is needed"), ("L2_ACK_INTERVAL", "(the key is missing) is 0")]
     {
-        let error = read(&with(key, "")).unwrap_err();
+        let error = refused(&with(key, ""));
         assert!(error.line == 0 && error.what.starts_with(key) && error.what.contains(says), "{error}");
     }
     let dcqcn = with("CC_MODE", "CC_MODE 1");
     assert!(read(&dcqcn).is_ok());
-    let error = read(&dcqcn.replace("RP_TIMER 900", "RP_TIMER 0.5")).unwrap_err();
+    let error = refused(&dcqcn.replace("RP_TIMER 900", "RP_TIMER 0.5"));
     assert!(error.what.contains("at least 1"), "{error}");
-    let error = Config::read("c", b"TOPOLOGY_FILE \xff\xfe").unwrap_err();
-    assert!(error.what.contains("not UTF-8"), "{error}");
+    let errors = Config::read("c", b"TOPOLOGY_FILE \xff\xfe").unwrap_err().to_string();
+    assert!(errors.contains("not UTF-8"), "{errors}");
 }
 
 fn parts() -> (Config, Topology, Vec<Flow>) {
@@ -203,7 +211,7 @@ fn files_are_checked_against_each_other() {
     assert!(check("c.txt", &Config { link_down: Some((5, 5, 4)), ..config.clone() }, &topology, &flows).is_ok());
     // 400 Gb/s x 120 us x 3 is 17.2 MiB.
     let mut far = topology.clone();
-    far.links[4].delay = 120_000;
+    far.links[4].delay = Delay::from_ns(120_000);
     assert!(check("c.txt", &config, &far, &flows).is_ok());
     let error = fails(&Config { buffer_mib: 17, ..config.clone() }, &far, &flows);
     assert!(error.contains("switch 4") && error.contains("18 MiB"), "{error}");

@@ -3,7 +3,9 @@
 mod common;
 
 use common::*;
-use fanin_formats::hpcc::{Flow, Link, SizeCdf, Topology, flows_to_text, read_flows, read_trace_nodes};
+use fanin_formats::hpcc::{
+    Delay, Flow, Link, SizeCdf, Topology, flows_to_text, read_exact_flows, read_flows, read_trace_nodes,
+};
 
 const G: u64 = 1_000_000_000;
 
@@ -12,7 +14,7 @@ fn a_topology_is_read_and_written() {
     let (topology, warnings) = Topology::read("t", TOPOLOGY.as_bytes()).unwrap();
     assert!(warnings.is_empty());
     assert_eq!(topology.is_switch, [false, false, false, false, true, true]);
-    let link = |a, b, rate| Link { a, b, rate, delay: 1000, error_rate: 0.0 };
+    let link = |a, b, rate| Link { a, b, rate, delay: Delay::from_ns(1000), error_rate: 0.0 };
     let links =
         [link(0, 4, 100 * G), link(1, 4, 100 * G), link(2, 5, 100 * G), link(3, 5, 100 * G), link(4, 5, 400 * G)];
     assert_eq!(topology.links, links);
@@ -23,7 +25,7 @@ fn a_topology_is_read_and_written() {
     assert_eq!(Topology::read("t", text.as_bytes()).unwrap().0, topology);
     // What six digits do not hold is written in full.
     let mut odd = topology.clone();
-    odd.links[0] = Link { rate: 12_345_678, error_rate: 1e-9, delay: 1, ..odd.links[0] };
+    odd.links[0] = Link { rate: 12_345_678, error_rate: 1e-9, delay: Delay::from_ns(1), ..odd.links[0] };
     odd.links[1] = Link { rate: 25_500_000_000, error_rate: 0.25, ..odd.links[1] };
     assert!(odd.to_text().contains("25500Mbps 1000ns 0.250000"));
     assert_eq!(Topology::read("t", odd.to_text().as_bytes()).unwrap().0, odd);
@@ -37,7 +39,7 @@ fn a_topology_that_cannot_be_is_refused_with_its_line() {
         ("6 2 5", "6 7 5", "t:1:", "7 switches among 6"),
         ("6 2 5", "60 2 5", "t:1:", "58 hosts on 5 links"),
         ("6 2 5", "7 2 5", "t: ", "node 6 is a host without a link"),
-        ("6 2 5", "4294967295 2 5", "t:1:", "4294967295 nodes"),
+        ("6 2 5", "4294967295 2 5", "t:1:", "4294967293 hosts on 5 links"),
         ("6 2 5", "65536 65536 5", "t:1:", "65536 switches and 5 links need more than"),
         ("6 2 5", "6 2 18446744073709551615", "t:1:", "need more than"),
         ("6 2 5", "99999999999999999999 2 5", "t:1:", "whole number"),
@@ -59,14 +61,7 @@ fn a_topology_that_cannot_be_is_refused_with_its_line() {
     assert_eq!((warnings.len(), warnings[0].line), (1, 10));
     let twice = TOPOLOGY.replace("6 2 5", "6 2 6") + "5 4 100Gbps 1us 0\n";
     let (topology, warnings) = Topology::read("t", twice.as_bytes()).unwrap();
-    assert!(topology.links.len() == 6 && warnings[0].what.contains("parallel links between 4 and 5"), "{warnings:?}");
-    // More ports than the tables of that simulator have.
-    let star = |hosts: u32| {
-        let links: String = (0..hosts).map(|host| format!("{host} {hosts} 1Gbps 1us 0\n")).collect();
-        Topology::read("t", format!("{} 1 {hosts}\n{hosts}\n{links}", hosts + 1).as_bytes())
-    };
-    assert!(star(256).is_ok());
-    assert!(star(257).unwrap_err().what.contains("node 257 has 257 links"));
+    assert!(topology.links.len() == 6 && warnings.is_empty(), "{warnings:?}");
 }
 
 #[test]
@@ -75,7 +70,7 @@ fn flows_are_read_and_written() {
     let (flows, warnings) = read_flows("f", FLOWS.as_bytes(), Some(&topology)).unwrap();
     assert!(warnings.is_empty());
     assert_eq!(flows.len(), 3);
-    assert_eq!(flows[1], Flow { src: 1, dst: 3, pg: 3, dport: 100, bytes: u32::MAX, start: 2.000000067 });
+    assert_eq!(flows[1], Flow { src: 1, dst: 3, pg: 3, dport: 100, bytes: u64::from(u32::MAX), start: 2.000000067 });
     assert_eq!(flows_to_text(&flows), FLOWS);
     let (none, _) = read_flows("f", b"0", None).unwrap();
     assert!(none.is_empty());
@@ -104,10 +99,10 @@ fn flows_that_cannot_be_are_refused_with_their_line() {
         ("2.000000000", "2.1", "f:3:", "sort by start"),
         ("2.000000000", "-2", "f:2:", "seconds from 0"),
         ("2.000000000", "nan", "f:2:", "it is a number"),
-        ("1 2.000001000\n", "1", "f:4:", "a flow's start is missing"),
+        ("1 2.000001000\n", "1", "f:4:", "a flow of 5 columns; it has 6, src dst priority port bytes start"),
     ] {
         let text = FLOWS.replacen(from, to, 1);
-        let error = read_flows("f", text.as_bytes(), Some(&topology)).unwrap_err().to_string();
+        let error = read_exact_flows("f", text.as_bytes(), Some(&topology)).unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(says), "{to}: {error}");
     }
     let (flows, warnings) = read_flows("f", FLOWS.replacen('3', "2", 1).as_bytes(), None).unwrap();
@@ -130,11 +125,12 @@ fn nodes_to_trace_and_sizes_are_read() {
         ("0 0\n5\n", "s:2:", "not two numbers"),
         ("0 0\n5 6 7\n", "s:2:", "not two numbers"),
         ("0 0\nfive 6\n", "s:2:", "\"five\" is not a number"),
-        ("0 0\n5e9 100\n", "s:2:", "sizes are 0 to"),
+        ("0 0\n5e30 100\n", "s:2:", "sizes are 0 to"),
         ("0 1\n5 100\n", "s:1:", "first point"),
         ("0 0\n5 50\n4 100\n", "s:3:", "size falls"),
         ("0 0\n5 50\n6 40\n", "s:3:", "percent falls"),
-        ("0 0\n5 50\n", "s:3:", "last point is at 50"),
+        ("0 0\n5 50\n", "s:2:", "last point is at 50"),
+        ("0 0\n5 0.5\n9 1\n", "s:3:", "from 0 to 100: multiply by 100"),
     ] {
         let error = SizeCdf::read("s", text.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with(place) && error.contains(says), "{text:?}: {error}");

@@ -36,7 +36,7 @@ impl Network {
                 sport,
                 dport: flow.dport,
                 pg: flow.pg,
-                size: flow.bytes as u64,
+                size: flow.bytes,
                 start: now,
                 device: NONE,
                 wake_at: Time::NEVER,

@@ -72,7 +72,7 @@ impl Wiring {
                     number: mine.len() as u16,
                     peer: at ^ 1,
                     rate: link.rate,
-                    delay: link.delay,
+                    delay: link.delay.ns,
                     up: true,
                 });
                 let known = &mut neighbours[node as usize];

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use fanin_formats::hpcc::{Config, Flow, Link, Topology, check};
+use fanin_formats::hpcc::{Config, Delay, Flow, Link, Topology, check};
 use fanin_ns3::results::Drop;
 use fanin_ns3::time::transmission;
 use fanin_ns3::{Network, law};
@@ -27,7 +27,7 @@ fn topology() -> impl Strategy<Value = Topology> {
         |(leaves, spines, each, two, host_rate, up_rate, host_delay, up_delay)| {
             let hosts = leaves * each + 1;
             let (leaf, spine) = (|i: u32| hosts + i % leaves, |i: u32| hosts + leaves + i);
-            let link = |a, b, rate, delay| Link { a, b, rate, delay, error_rate: 0.0 };
+            let link = |a, b, rate, delay| Link { a, b, rate, delay: Delay::from_ns(delay), error_rate: 0.0 };
             let mut links: Vec<Link> = (0..hosts).map(|h| link(h, leaf(h), host_rate, host_delay)).collect();
             if two && leaves > 1 {
                 links.push(link(0, leaf(1), host_rate, host_delay));
@@ -49,7 +49,14 @@ fn flows(hosts: u32) -> impl Strategy<Value = Vec<Flow>> {
             .into_iter()
             .map(|(src, other, bytes, ns, dport, pg)| {
                 let start = 2.0 + (ns / 100 * 100) as f64 * 1e-9;
-                Flow { src, dst: (src + other) % hosts, pg: if pg > 4 { 3 } else { pg }, dport, bytes, start }
+                Flow {
+                    src,
+                    dst: (src + other) % hosts,
+                    pg: if pg > 4 { 3 } else { pg },
+                    dport,
+                    bytes: u64::from(bytes),
+                    start,
+                }
             })
             .collect();
         flows.sort_by(|a, b| a.start.total_cmp(&b.start));
@@ -115,7 +122,7 @@ proptest! {
         let network = run(&case, u64::MAX / 2);
         // Its headroom, three times rate times delay, has no room for the packets at both ends where links are short.
         let lossless = case.topology.links.iter().all(|l| {
-            let under_way = l.rate * l.delay / 8_000_000_000;
+            let under_way = l.rate * l.delay.ns / 8_000_000_000;
             under_way > 3 * (case.config.payload as u64 + 90) + 43
         });
         // ACKs with priority leave a host whatever is paused there, but switches count them with the data of their

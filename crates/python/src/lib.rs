@@ -343,14 +343,25 @@ fn wire_member(py: Python<'_>) {
     py.detach(|| fanin_wirelab::member::serve(std::io::stdin(), std::io::stdout()));
 }
 
+/// The dialect of a configuration's files, its topology, and whether unknown keys are skipped.
+type HowToRead = (Option<String>, Option<String>, bool);
+
+fn reading_of((dialect, topology, skip_unknown_keys): HowToRead) -> PyResult<hpcc::Reading> {
+    let dialect = dialect.map(|name| hpcc::Dialect::of(&name)).transpose().map_err(wrong)?;
+    Ok(hpcc::Reading { dialect, topology, skip_unknown_keys })
+}
+
 /// Runs a configuration of the ns-3 HPCC simulator without the GIL. Paths in it start at `folder`.
 #[pyfunction]
-#[pyo3(signature = (config, folder, trace, acks_first, progress, max_memory_bytes=None, max_wall_s=None, follow=None))]
+#[pyo3(signature = (
+    config, folder, reading, trace, acks_first, progress, max_memory_bytes=None, max_wall_s=None, follow=None
+))]
 #[allow(clippy::too_many_arguments)]
 fn run_hpcc(
     py: Python<'_>,
     config: &str,
     folder: &str,
+    reading: HowToRead,
     trace: bool,
     acks_first: bool,
     progress: Option<Py<PyAny>>,
@@ -358,7 +369,7 @@ fn run_hpcc(
     max_wall_s: Option<f64>,
     follow: Option<u32>,
 ) -> PyResult<RunResult> {
-    let mut setup = hpcc::Setup::read(config, Path::new(folder)).map_err(|e| SpecError::new_err(e.to_string()))?;
+    let mut setup = hpcc::Setup::read(config, Path::new(folder), &reading_of(reading)?).map_err(refused)?;
     setup.acks_first = acks_first;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let expected = py.detach(|| limits.check_hpcc(&setup)).map_err(too_much)?.map(|cost| [cost.packet_hops, 0.0]);
@@ -374,13 +385,14 @@ fn run_hpcc(
 /// Runs a configuration of that simulator under a scheme of the ordinary network, without the GIL.
 #[pyfunction]
 #[pyo3(signature = (
-    config, folder, scheme, overrides, seed, progress, max_memory_bytes=None, max_wall_s=None, threads=1
+    config, folder, reading, scheme, overrides, seed, progress, max_memory_bytes=None, max_wall_s=None, threads=1
 ))]
 #[allow(clippy::too_many_arguments)]
 fn run_hpcc_under(
     py: Python<'_>,
     config: &str,
     folder: &str,
+    reading: HowToRead,
     scheme: &str,
     overrides: Vec<String>,
     seed: Option<u64>,
@@ -390,8 +402,9 @@ fn run_hpcc_under(
     threads: usize,
 ) -> PyResult<RunResult> {
     let changes = overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
-    let ordinary =
-        hpcc::ordinary::Ordinary::read(config, Path::new(folder), scheme, &changes, seed).map_err(refused)?;
+    let reading = reading_of(reading)?;
+    let ordinary = hpcc::ordinary::Ordinary::read(config, Path::new(folder), &reading, scheme, &changes, seed);
+    let ordinary = ordinary.map_err(refused)?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let expected = py.detach(|| limits.check(ordinary.checked(), &[])).map_err(too_much)?.map(of_cost);
     let outcome = py.detach(|| ordinary.run(threads, &mut |state| look(progress.as_ref(), expected, state)));
@@ -578,13 +591,15 @@ fn hpcc_spec(
     py: Python<'_>,
     config: &str,
     folder: &str,
+    reading: HowToRead,
     scheme: &str,
     overrides: Vec<String>,
     seed: Option<u64>,
 ) -> PyResult<(String, Vec<String>)> {
     let changes = overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
+    let reading = reading_of(reading)?;
     py.detach(|| {
-        let ordinary = hpcc::ordinary::Ordinary::read(config, Path::new(folder), scheme, &changes, seed);
+        let ordinary = hpcc::ordinary::Ordinary::read(config, Path::new(folder), &reading, scheme, &changes, seed);
         let ordinary = ordinary.map_err(refused)?;
         Ok((ordinary.checked().to_json().to_string(), ordinary.checked().foreseen()))
     })

@@ -200,6 +200,10 @@ fn check_last((_, percent): (f64, f64)) -> Result<(), Wrong> {
     if percent == 100.0 {
         return Ok(());
     }
+    if percent == 1.0 {
+        let problem = "the last point is at 1, as if the second numbers went from 0 to 1";
+        return Err((problem.into(), "they are in percent, from 0 to 100: multiply by 100".into()));
+    }
     Err((format!("the last point is at {percent} percent"), "end with the largest size at 100 percent".into()))
 }
 
@@ -279,6 +283,7 @@ mod tests {
             ("0 0\n5 50\n4 100\n", "f.txt:3:", "size falls"),
             ("0 0\n5 50\n6 40\n", "f.txt:3:", "percent falls"),
             ("0 0\n5 50\n\n", "f.txt:2:", "last point is at 50"),
+            ("0 0\n5 0.5\n9 1.0\n", "f.txt:3:", "from 0 to 100: multiply by 100"),
         ] {
             let error = Cdf::from_text(text, "f.txt").unwrap_err().to_string();
             assert!(error.starts_with(place) && error.contains(says), "{text:?}: {error}");

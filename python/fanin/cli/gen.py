@@ -69,7 +69,7 @@ def hpcc_320(out: Out, force: Force = False, as_json: AsJson = False) -> None:
 def star(
     out: Out,
     hosts: Annotated[
-        int, typer.Option("--hosts", min=1, metavar="N", help="Hosts, 2 to 256; the switch follows them.")
+        int, typer.Option("--hosts", min=1, metavar="N", help="Hosts, at least 2; the switch follows them.")
     ] = 17,
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",

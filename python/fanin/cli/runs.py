@@ -63,6 +63,21 @@ Clock = Annotated[
         help="With --on wire: lockstep, virtual time; slowed:N, a network N times slower; or real.",
     ),
 ]
+Topology = Annotated[
+    Path | None,
+    typer.Option(
+        "--topology",
+        metavar="FILE",
+        help="With --hpcc: the topology, instead of that of TOPOLOGY_FILE; SimAI's configurations name none.",
+    ),
+]
+SkipUnknownKeys = Annotated[
+    bool,
+    typer.Option(
+        "--skip-unknown-keys",
+        help="With --hpcc: skip keys that no known fork has; they are errors otherwise, except with a scheme.",
+    ),
+]
 Link = Annotated[
     str | None,
     typer.Option(
@@ -107,9 +122,12 @@ def run(
             "--dialect",
             metavar="PROGRAM",
             help="With --htsim: the program that the matrix is for: uec or swift, in microseconds; or ndp, which "
-            "stands for all others, in picoseconds. Default: what its words tell.",
+            "stands for all others, in picoseconds. With --hpcc: the fork that the files are of: original, powertcp, "
+            "astra, simai or conweave. Default: what the files show.",
         ),
     ] = None,
+    topology: Topology = None,
+    skip_unknown_keys: SkipUnknownKeys = False,
     show_finished: Annotated[
         bool, typer.Option("--finished", help="With --htsim: print its lines of finished flows instead of the summary.")
     ] = False,
@@ -141,6 +159,7 @@ def run(
       fanin run my.toml --scheme dcqcn --balancing my_policy.py:MyPolicy
       fanin run examples/wire/incast.toml --on wire --clock lockstep
       fanin run --hpcc config.txt
+      fanin run --hpcc SimAI.conf --topology topology.txt --scheme dcqcn
       fanin run --htsim tree.topo matrix.cm --scheme dcqcn
     """
     from fanin import htsim, limits
@@ -152,7 +171,12 @@ def run(
     need(not show_finished or from_htsim, "--finished: these lines are htsim's; it goes with --htsim")
     need(not trace or from_hpcc, "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc")
     need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
-    need(dialect is None or from_htsim, "--dialect: it is of htsim's files; it goes with --htsim")
+    need(
+        dialect is None or from_htsim or from_hpcc,
+        "--dialect: it is of files of other simulators; it goes with --htsim or --hpcc",
+    )
+    need(topology is None or from_hpcc, "--topology: it is that of a configuration; it goes with --hpcc")
+    need(not skip_unknown_keys or from_hpcc, "--skip-unknown-keys: these are a configuration's; it goes with --hpcc")
     need(not (show_finished and as_json), "--finished and --json: choose one")
     need(on in ("simulator", "wire"), f"--on {on}: it is simulator or wire")
     need(on == "simulator" or not (from_hpcc or from_htsim), "--on wire runs specs, no files of other simulators")
@@ -186,6 +210,9 @@ def run(
                 scheme=scheme,
                 set=changes,
                 seed=seed,
+                dialect=dialect,
+                topology=topology,
+                skip_unknown_keys=skip_unknown_keys,
                 max_memory=memory,
                 max_time=time,
                 threads=threads,
@@ -264,6 +291,12 @@ def compare(
             "as-is is that simulator's own network.",
         ),
     ] = False,
+    dialect: Annotated[
+        str | None,
+        typer.Option("--dialect", metavar="FORK", help="With --hpcc: the fork that the files are of, see run."),
+    ] = None,
+    topology: Topology = None,
+    skip_unknown_keys: SkipUnknownKeys = False,
     workers: Workers = None,
     on: Annotated[
         str,
@@ -299,6 +332,9 @@ def compare(
     from fanin.hpcc import AS_IS, HpccJob, compare_hpcc
     from fanin.runs import PLACES, Job
 
+    options = [("--dialect", dialect), ("--topology", topology), ("--skip-unknown-keys", skip_unknown_keys or None)]
+    for option, value in options:
+        need(value is None or from_hpcc, f"{option}: it is of a configuration's files; it goes with --hpcc")
     load_all(load)
     changes = _changes(set_, balancing, discipline, allow_drops=allow_drops, ideal=ideal)
     memory = limits.memory(max_memory) if max_memory is not None else None
@@ -311,7 +347,13 @@ def compare(
         need(
             schemes is not None, "--hpcc: a configuration names no schemes to compare; add --schemes hpcc,dcqcn or all"
         )
-        base = HpccJob(str(spec), ".", overrides=tuple(changes))
+        base = HpccJob(
+            str(spec),
+            ".",
+            overrides=tuple(changes),
+            dialect=dialect,
+            topology=None if topology is None else str(topology),
+        )
         of_config = schemes_of(schemes, lambda: base, (AS_IS,)) or []
         place = folders.Place(out, folders.ROOT / (spec.stem + folders.changed(changes)), force=force, within="a-run")
         with stopping.stoppable():
@@ -320,6 +362,9 @@ def compare(
                 of_config,
                 [*range(1, each_seed + 1)] if isinstance(each_seed, int) else each_seed,
                 set=changes,
+                dialect=dialect,
+                topology=topology,
+                skip_unknown_keys=skip_unknown_keys,
                 workers=workers,
                 max_memory=memory,
                 max_time=time,

@@ -30,7 +30,7 @@ pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
     let hosts = topology.is_switch.iter().filter(|switch| !**switch).count() as u32;
     let link = |link: &fanin_formats::hpcc::Link| {
         let [a, b] = [link.a, link.b].map(|node| NodeId(place[node as usize]));
-        Link::new(a, b, Rate::from_bps(link.rate), Time::from_ns(link.delay))
+        Link::new(a, b, Rate::from_bps(link.rate), Time::from_ns(link.delay.ns))
     };
     let graph =
         Graph { hosts, names: vec![String::new(); place.len()], links: topology.links.iter().map(link).collect() };
@@ -39,7 +39,7 @@ pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
     let mut table = Table::new(&paths);
     let (mut hops, mut messages, mut last) = (0.0, 0u64, 0.0f64);
     for flow in setup.flows.iter().filter(|flow| flow.start <= setup.config.stop) {
-        let packets = (f64::from(flow.bytes) / payload).ceil().max(1.0);
+        let packets = (flow.bytes as f64 / payload).ceil().max(1.0);
         let links = table.between(place[flow.src as usize], place[flow.dst as usize]).links;
         // As if each packet had its own ACK; there are fewer if one ACK covers several packets.
         hops += 2.0 * packets * f64::from(links);

@@ -5,7 +5,7 @@ use crate::error::why_unread;
 use fanin_formats::hpcc::generate::{FatTree, Law, Poisson, incast, permutation, star};
 use fanin_formats::hpcc::{Config, Flow, SizeCdf, Topology, flows_to_text, read_flows};
 use fanin_units::{Bytes, Rate, Time, UnitError};
-use fanin_workload::Cdf;
+use fanin_workload::{Cdf, ENDLESS};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -33,7 +33,7 @@ pub fn hpcc_320() -> Result<String, String> {
 /// If the parameters are impossible.
 pub fn around_one_switch(hosts: u32, rate: &str, delay: &str) -> Result<String, String> {
     if hosts < 2 {
-        return Err(format!("--hosts {hosts}: a star has 2 to 256 hosts"));
+        return Err(format!("--hosts {hosts}: a star has at least 2 hosts"));
     }
     readable(&star(hosts, link_rate(rate)?, link_delay(delay)?)?)
 }
@@ -223,7 +223,7 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
     if paths(&read) != paths(&config) {
         return Err("paths in that format must not begin with //, which begins a comment".into());
     }
-    fanin_formats::hpcc::check("the configuration", &read, &topology, &flows).map_err(|error| error.to_string())?;
+    fanin_formats::hpcc::check_any("the configuration", &read, &topology, &flows).map_err(|error| error.to_string())?;
     Ok(text)
 }
 
@@ -257,7 +257,9 @@ fn link_delay(text: &str) -> Result<u64, String> {
     whole_ns("--delay", text)
 }
 
-fn flow_bytes(text: &str) -> Result<u32, String> {
-    let bytes = quantity::<Bytes>("--size", text)?.get();
-    u32::try_from(bytes).map_err(|_| format!("--size {text}: flows in that format have less than 4.29 GB"))
+fn flow_bytes(text: &str) -> Result<u64, String> {
+    match quantity::<Bytes>("--size", text)?.get() {
+        bytes if bytes < ENDLESS => Ok(bytes),
+        _ => Err(format!("--size {text}: flows have less than 2^60 B")),
+    }
 }

@@ -1,13 +1,14 @@
 //! A configuration of the ns-3 HPCC simulator under a scheme of the ordinary fabric: its topology, flows, buffer and
 //! thresholds become a spec, and finished flows a `fct.txt` in its format.
 
-use super::convert::{ends, graph, ways};
-use super::setup::{Setup, traffic_name};
+use super::convert::{ends, graph, pair};
+use super::input::{Files, For, Reading};
+use super::setup::traffic_name;
 use crate::built::Built;
 use crate::run::{Outcome, Progress};
 use crate::spec::{CheckedSpec, Spec};
-use crate::{Problem, Problems, ideal, short_window};
-use fanin_formats::hpcc::{Config, Flow, Link, nanoseconds};
+use crate::{Problems, ideal, short_window};
+use fanin_formats::hpcc::{Config, Flow, Link, balancing, nanoseconds};
 use fanin_ns3::files;
 use fanin_ns3::results::Finished;
 use fanin_ns3::wiring::Wiring;
@@ -24,39 +25,41 @@ const TWO_SECONDS: u64 = 2_000_000_000;
 const LONGEST_WINDOW: Time = Time::from_s(800_000);
 /// The XON offset of that simulator.
 const XON_OFFSET: u64 = 3 << 10;
+/// The `LB_MODE` with flowlets.
+const LETFLOW: u32 = 6;
+/// The pause after which LetFlow begins a new flowlet there.
+const FLOWLET_GAP: Time = Time::from_us(100);
 
 /// A spec made from a configuration, and the data to write its results in that simulator's format.
 #[derive(Clone, Debug)]
 pub struct Ordinary {
     checked: CheckedSpec,
-    setup: Setup,
-    /// The flows of each traffic.
-    flows: Vec<Vec<Flow>>,
+    files: Files,
+    /// The flows of each traffic in the order of the spec, with their source ports.
+    flows: Vec<Vec<(Flow, u16)>>,
 }
 
 impl Ordinary {
-    /// Reads a configuration and the files that it names, as [`Setup::read`] does, for a scheme. `changes` are as for
-    /// [`Spec::set`].
+    /// Reads a configuration and the files that it names, as [`super::Setup::read`] does, for a scheme. `changes` are
+    /// as for [`Spec::set`].
     ///
     /// # Errors
-    /// The problem with file, line and correction.
+    /// All problems with file, line and correction.
     pub fn read(
         file: &str,
         base: &Path,
+        reading: &Reading,
         scheme: &str,
         changes: &[(&str, &str)],
         seed: Option<u64>,
     ) -> Result<Self, Problems> {
-        let setup = Setup::files(file, base).map_err(Problem::from)?;
-        let mut flows: BTreeMap<u16, Vec<Flow>> = BTreeMap::new();
-        for flow in &setup.flows {
-            flows.entry(flow.dport).or_default().push(*flow);
-        }
-        let whole = std::path::absolute(base.join(&setup.config.flow_file)).ok();
+        let files = Files::read(file, base, reading, For::Ordinary)?;
+        let flows = of_traffics(&files.flows);
+        let whole = std::path::absolute(base.join(&files.config.flow_file)).ok();
         let whole = whole.and_then(|path| path.into_os_string().into_string().ok());
-        let flow_file = whole.unwrap_or_else(|| setup.config.flow_file.clone());
+        let flow_file = whole.unwrap_or_else(|| files.config.flow_file.clone());
         let dports: Vec<u16> = flows.keys().copied().collect();
-        let text = spec(&setup, scheme, &flow_file, &dports).to_string();
+        let text = spec(&files, scheme, &flow_file, &dports).to_string();
         let mut spec = Spec::from_json(&text, file, base)?;
         for (key, value) in changes {
             spec = spec.set(key, value)?;
@@ -65,11 +68,11 @@ impl Ordinary {
             spec = spec.with_seed(seed);
         }
         let mut checked = spec.check()?;
-        for warning in &setup.warnings {
+        for warning in &files.warnings {
             checked.warn(warning.to_string());
         }
-        checked.warn(differences(&setup, scheme));
-        Ok(Self { checked, setup, flows: flows.into_values().collect() })
+        checked.warn(differences(&files, scheme));
+        Ok(Self { checked, files, flows: flows.into_values().collect() })
     }
 
     /// The spec.
@@ -86,36 +89,28 @@ impl Ordinary {
         built.warnings.extend(short_window(&self.checked));
         let mut outcome = crate::run::run(built, progress);
         ideal::apply(&self.checked, Vec::new(), &mut outcome.run, &mut || true);
-        let spool = self.completions(&outcome.run)?;
-        outcome.run.files.push(spool);
+        if self.files.too_many_routes().is_none() {
+            outcome.run.files.push(self.completions(&outcome.run)?);
+        }
         Ok(outcome)
     }
 
     /// The finished flows in that simulator's format, in the order in which their senders learned of it.
     fn completions(&self, run: &Run) -> io::Result<Spool> {
-        let wiring = Wiring::new(&self.setup.topology, self.setup.config.payload);
-        let from = begin(&self.setup.flows);
-        let mut sports: HashMap<(u32, u32), u16> = HashMap::new();
-        // Flows of a pair are distinguished by source ports, counted up from 10000 in the order of the file.
-        let mut of_port: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
-        for flow in &self.setup.flows {
-            let next = sports.entry((flow.src, flow.dst)).or_insert(10_000);
-            of_port.entry(flow.dport).or_default().push(*next);
-            *next = next.wrapping_add(1);
-        }
-        let sports: Vec<Vec<u16>> = of_port.into_values().collect();
+        let wiring = Wiring::new(&self.files.topology, self.files.config.payload);
+        let from = begin(&self.files.flows);
         let mut next = vec![0; self.flows.len()];
         let mut lines = Vec::new();
         for (number, record) in run.flows.iter().enumerate() {
             let traffic = record.traffic as usize;
             let Some(at) = next.get_mut(traffic) else { continue };
-            let (flow, sport) = (self.flows[traffic].get(*at), sports[traffic].get(*at));
+            let flow = self.flows[traffic].get(*at);
             *at += 1;
-            let (Some(flow), Some(sport)) = (flow, sport) else { continue };
+            let Some((flow, sport)) = flow else { continue };
             let node = |host: u32| run.graph.names[host as usize].strip_prefix('h').and_then(|n| n.parse().ok());
             // A changed spec may have other flows.
-            let same = (node(record.src), node(record.dst), record.bytes)
-                == (Some(flow.src), Some(flow.dst), u64::from(flow.bytes));
+            let same =
+                (node(record.src), node(record.dst), record.bytes) == (Some(flow.src), Some(flow.dst), flow.bytes);
             if !same || !record.acked.is_some() {
                 continue;
             }
@@ -125,13 +120,13 @@ impl Ordinary {
                 dst: flow.dst,
                 sport: *sport,
                 dport: flow.dport,
-                bytes: u64::from(flow.bytes),
+                bytes: flow.bytes,
                 start: from + ns(record.start),
                 took: ns(record.acked) - ns(record.start),
                 round_trip: wiring.round_trip(flow.src, flow.dst),
                 narrowest: wiring.narrowest(flow.src, flow.dst),
             };
-            lines.push((record.acked, number, files::fct(&finished, self.setup.config.payload)));
+            lines.push((record.acked, number, files::fct(&finished, self.files.config.payload)));
         }
         lines.sort_unstable_by_key(|(acked, number, _)| (*acked, *number));
         let mut file = Spool::create("fct.txt")?;
@@ -142,22 +137,39 @@ impl Ordinary {
     }
 }
 
+/// The flows of each destination port with their source ports, in the order of their starts.
+fn of_traffics(flows: &[Flow]) -> BTreeMap<u16, Vec<(Flow, u16)>> {
+    let mut sports: HashMap<(u32, u32), u16> = HashMap::new();
+    let mut of_port: BTreeMap<u16, Vec<(Flow, u16)>> = BTreeMap::new();
+    for flow in flows {
+        // Flows of a pair are distinguished by source ports, counted up from 10000 in the order of the file.
+        let next = sports.entry((flow.src, flow.dst)).or_insert(10_000);
+        of_port.entry(flow.dport).or_default().push((*flow, *next));
+        *next = next.wrapping_add(1);
+    }
+    for flows in of_port.values_mut() {
+        flows.sort_by_key(|(flow, _)| nanoseconds(flow.start));
+    }
+    of_port
+}
+
 /// The time in the file that corresponds to the spec's time 0, ns: the whole millisecond before its first flow.
 fn begin(flows: &[Flow]) -> u64 {
-    let first = flows.first().and_then(|flow| nanoseconds(flow.start)).unwrap_or(0);
+    let first = flows.iter().filter_map(|flow| nanoseconds(flow.start)).min().unwrap_or(0);
     first - first % 1_000_000
 }
 
 /// The spec of a configuration.
-fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
-    let Setup { config, topology, flows, .. } = setup;
+fn spec(files: &Files, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
+    let Files { config, topology, flows, .. } = files;
     let from = begin(flows);
     let time = |ns: u64| Time::from_ps(ns.saturating_mul(1000)).min(LONGEST_WINDOW);
     let stop = nanoseconds(config.stop).unwrap_or(u64::MAX).saturating_sub(from).max(1);
-    let links = ways(topology);
+    // A change is of all links between two nodes; what the last of parallel links has counts.
+    let last: HashMap<_, _> = topology.links.iter().enumerate().map(|(at, link)| (pair(link), at)).collect();
+    let links = topology.links.iter().enumerate().filter(|(at, link)| last[&pair(link)] == *at);
     let changes: Vec<Value> = links
-        .iter()
-        .filter_map(|link| {
+        .filter_map(|(_, link)| {
             let error_rate = if link.error_rate > 0.0 { link.error_rate } else { config.error_rate_per_link };
             let down =
                 config.link_down.filter(|(_, a, b)| (*a, *b) == (link.a, link.b) || (*b, *a) == (link.a, link.b));
@@ -171,17 +183,26 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
         })
         .collect();
     let traffic = |dport: &u16| {
-        json!({
+        let mut traffic = json!({
             "name": traffic_name(*dport),
             "scheme": scheme,
             "pattern": { "kind": "hpcc", "file": flow_file, "dport": dport, "from": time(from).to_string() },
-        })
+        });
+        if config.enable_irn {
+            traffic["rdma"] = json!({ "recovery": "irn" });
+        }
+        traffic
     };
-    json!({
+    let pool = Bytes(u64::from(config.buffer_mib) << 20).to_string();
+    let buffer = match config.enable_pfc {
+        true => json!({ "pool": pool, "policy": "lossless", "xon_offset": Bytes(XON_OFFSET).to_string() }),
+        false => json!({ "pool": pool, "policy": "lossy" }),
+    };
+    let mut spec = json!({
         "spec_version": 1,
-        "name": setup.name,
+        "name": files.name,
         "network": {
-            "topology": graph(topology, &links),
+            "topology": graph(topology),
             // Header sizes of data, ACKs and pause frames in that simulator; the bytes of a scheme are added to these.
             "packet": {
                 "payload": Bytes(config.payload.into()).to_string(),
@@ -189,17 +210,18 @@ fn spec(setup: &Setup, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
                 "ack": "60 B",
                 "pause": "43 B",
             },
-            "buffer": {
-                "pool": Bytes(u64::from(config.buffer_mib) << 20).to_string(),
-                "policy": "lossless",
-                "xon_offset": Bytes(XON_OFFSET).to_string(),
-            },
-            "marking_by_rate": markings(config, &links),
+            "buffer": buffer,
+            "marking_by_rate": markings(config, &topology.links),
             "links": changes,
         },
         "traffic": dports.iter().map(traffic).collect::<Vec<_>>(),
         "measure": { "window": time(stop).to_string(), "stop_when_done": true, "drain": false },
-    })
+    });
+    if config.lb_mode == LETFLOW {
+        spec["network"]["balancing"] = json!("flowlets");
+        spec["network"]["flowlet_gap"] = json!(FLOWLET_GAP.to_string());
+    }
+    spec
 }
 
 /// Markings of the rates of links. A threshold that the whole buffer cannot reach marks nothing, and is left out.
@@ -224,25 +246,37 @@ fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
 }
 
 /// One warning about all differences to that simulator.
-fn differences(setup: &Setup, scheme: &str) -> String {
-    let Setup { config, flows, .. } = setup;
+fn differences(files: &Files, scheme: &str) -> String {
+    let Files { config, flows, .. } = files;
     let mut without = Vec::new();
     if !config.ack_high_prio {
-        without.push("ACK_HIGH_PRIO 0 (ACKs go first here)");
+        without.push("ACK_HIGH_PRIO 0 (ACKs go first here)".to_string());
     }
     if config.l2_back_to_zero {
-        without.push("L2_BACK_TO_ZERO 1 (losses go back N here)");
+        without.push("L2_BACK_TO_ZERO 1 (losses go back N here)".to_string());
+    }
+    if ![0, LETFLOW].contains(&config.lb_mode) {
+        let mode = config.lb_mode;
+        without.push(format!("LB_MODE {mode}{} (paths by flow hash here, or --balancing)", balancing(mode)));
     }
     if flows.iter().any(|flow| flow.pg != 3) {
-        without.push("priority groups (all data share a queue here)");
+        without.push("priority groups (all data share a queue here)".to_string());
     }
     let without = match without[..] {
         [] => String::new(),
         _ => format!("; without effect: {}", without.join(", ")),
     };
+    let fct = match files.too_many_routes() {
+        Some((nodes, _)) => format!("; there is no fct.txt of so many nodes, {nodes}"),
+        None => String::new(),
+    };
+    let others = match files.not_taken[..] {
+        [] => String::new(),
+        _ => format!("; keys that are not taken: {}", files.not_taken.join(", ")),
+    };
     format!(
         "{} runs under {scheme} on the ordinary network, with its topology, flows, buffer and thresholds, and not with \
-         what it says about control{without}; docs/ns3-hpcc.md lists what differs",
-        setup.name
+         what it says about control{without}{fct}; docs/ns3-hpcc.md lists what differs{others}",
+        files.name
     )
 }

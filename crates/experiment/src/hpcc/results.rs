@@ -89,7 +89,7 @@ fn graph(setup: &Setup, network: &Network) -> (Graph, Vec<u32>) {
     let node = |number: u32| NodeId(place[number as usize]);
     let link = |link: &hpcc::Link| Link {
         error_rate: link.error_rate,
-        ..Link::new(node(link.a), node(link.b), Rate::from_bps(link.rate), Time::from_ns(link.delay))
+        ..Link::new(node(link.a), node(link.b), Rate::from_bps(link.rate), Time::from_ns(link.delay.ns))
     };
     let links = setup.topology.links.iter().map(link).collect();
     (Graph { hosts: wiring.hosts.len() as u32, names, links }, place)

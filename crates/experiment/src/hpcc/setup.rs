@@ -1,13 +1,11 @@
 //! A configuration with the files that it names: read and validated.
 
-use crate::error::why_unread;
-use fanin_formats::hpcc::{self, Config, Flow, Topology};
+use super::input::{Files, For, Reading};
+use crate::{Problem, Problems};
+use fanin_formats::hpcc::{Config, Flow, Topology};
 use fanin_formats::{Error, Warning};
 use fanin_ns3::law;
 use std::path::Path;
-
-/// Limit of nodes times hosts, so that the routing tables stay below about a gigabyte.
-const MOST_ROUTES: usize = 1 << 25;
 
 /// A configuration with all files that it names, validated.
 #[derive(Clone, Debug)]
@@ -29,73 +27,41 @@ pub struct Setup {
     text: String,
     /// The configuration's file, and the folder where its paths start, as absolute paths.
     origin: [String; 2],
-}
-
-fn read(base: &Path, file: &str, from: &str, key: &str) -> Result<Vec<u8>, Error> {
-    std::fs::read(base.join(file)).map_err(|e| Error {
-        file: from.to_string(),
-        line: 0,
-        what: format!("{key} names {file}, which cannot be read from {}: {}", base.display(), why_unread(&e)),
-    })
+    reading: Reading,
 }
 
 impl Setup {
     /// Reads a configuration and the files that it names. Paths in it start at `base`, as that simulator's start at its
-    /// working directory.
+    /// working directory, or else at the configuration's folder.
     ///
     /// # Errors
-    /// The problem with file, line and correction.
-    pub fn read(file: &str, base: &Path) -> Result<Self, Error> {
-        let setup = Self::files(file, base)?;
-        let fail = |what: String| Error { file: file.to_string(), line: 0, what };
-        let hosts = setup.topology.is_switch.iter().filter(|s| !**s).count();
-        if setup.settings.header_overhead().telemetry && hosts > 1 {
-            let crossed = most_switches(&setup.topology, setup.config.payload);
+    /// All problems with file, line and correction.
+    pub fn read(file: &str, base: &Path, reading: &Reading) -> Result<Self, Problems> {
+        let files = Files::read(file, base, reading, For::Exact)?;
+        let fail = |what: String| Problem::from(Error { file: file.to_string(), line: 0, what });
+        if let Some((nodes, hosts)) = files.too_many_routes() {
+            return Err(fail(format!(
+                "{nodes} nodes with {hosts} hosts are more than that simulator's routing tables hold here; --scheme \
+                 runs them on the ordinary network"
+            ))
+            .into());
+        }
+        let settings = law::settings(&files.config).map_err(fail)?;
+        let Files { config, topology, flows, traced, warnings, name, text, origin, .. } = files;
+        let hosts = topology.is_switch.iter().filter(|s| !**s).count();
+        if settings.header_overhead().telemetry && hosts > 1 {
+            let crossed = most_switches(&topology, config.payload);
             if crossed > fanin_cc::Telemetry::MOST {
                 return Err(fail(format!(
                     "CC_MODE 3 on a network with {crossed} switches between two hosts: the simulator's telemetry has \
                      room for {}, and its behaviour beyond is undefined",
                     fanin_cc::Telemetry::MOST
-                )));
+                ))
+                .into());
             }
         }
-        Ok(setup)
-    }
-
-    /// The same, for any network.
-    pub(super) fn files(file: &str, base: &Path) -> Result<Self, Error> {
-        let fail = |what: String| Error { file: file.to_string(), line: 0, what };
-        let text = std::fs::read(base.join(file)).map_err(|e| fail(format!("cannot be read: {}", why_unread(&e))))?;
-        let (config, mut warnings) = Config::read(file, &text)?;
-        let (topology, more) =
-            Topology::read(&config.topology_file, &read(base, &config.topology_file, file, "TOPOLOGY_FILE")?)?;
-        warnings.extend(more);
-        let flows = read(base, &config.flow_file, file, "FLOW_FILE")?;
-        let (flows, more) = hpcc::read_flows(&config.flow_file, &flows, Some(&topology))?;
-        warnings.extend(more);
-        let mut traced = Vec::new();
-        if config.enable_trace && !config.trace_file.is_empty() {
-            let nodes = read(base, &config.trace_file, file, "TRACE_FILE")?;
-            let more;
-            (traced, more) = hpcc::read_trace_nodes(&config.trace_file, &nodes, topology.is_switch.len() as u32)?;
-            warnings.extend(more);
-        }
-        warnings.extend(hpcc::check(file, &config, &topology, &flows)?);
-        let hosts = topology.is_switch.iter().filter(|s| !**s).count();
-        if hosts * topology.is_switch.len() > MOST_ROUTES {
-            return Err(fail(format!(
-                "{} nodes with {hosts} hosts: its routing tables here hold up to {MOST_ROUTES} pairs of them; run \
-                 the topology from a spec instead",
-                topology.is_switch.len()
-            )));
-        }
-        let settings = law::settings(&config).map_err(fail)?;
-        let name = Path::new(file).file_stem().map_or("hpcc".into(), |stem| stem.to_string_lossy().into_owned());
-        let text = String::from_utf8_lossy(&text).into_owned();
-        let whole =
-            |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string();
-        let origin = [whole(&base.join(file)), whole(base)];
-        Ok(Self { config, topology, flows, traced, warnings, acks_first: false, settings, name, text, origin })
+        let reading = reading.clone();
+        Ok(Self { config, topology, flows, traced, warnings, acks_first: false, settings, name, text, origin, reading })
     }
 
     /// The configuration's file name, without its ending.
@@ -115,7 +81,8 @@ impl Setup {
         let hosts = self.topology.is_switch.len() - switches;
         format!(
             "# A configuration of the ns-3 HPCC simulator, run on its own network; not a spec.\nname = {}\nhpcc_config \
-             = {}\nhpcc_file = {}\nhpcc_folder = {}\nacks_first = {}\n\n[network.topology]\n\
+             = {}\nhpcc_file = {}\nhpcc_folder = {}\nhpcc_dialect = {}\n\
+             hpcc_topology = {}\nskip_unknown_keys = {}\nacks_first = {}\n\n[network.topology]\n\
              kind = {}\nhosts = {hosts}\n\
              switches = {switches}\n\n[measure]\nwarm_up = \"0 s\"\nwindow = \"{} ns\"\n\
              slowdown = \"the formula of the ns-3 HPCC simulator\"\n\n[[traffic]]\nname = \
@@ -124,6 +91,9 @@ impl Setup {
             quote(&self.text),
             quote(&self.origin[0]),
             quote(&self.origin[1]),
+            quote(self.reading.dialect.map_or("", |dialect| dialect.facts().name)),
+            quote(self.reading.topology.as_deref().unwrap_or("")),
+            self.reading.skip_unknown_keys,
             self.acks_first,
             quote(&self.config.topology_file),
             (self.config.stop * 1e9) as u64,

@@ -44,7 +44,7 @@ fn warnings(run: &Run) -> Vec<String> {
 #[test]
 fn a_trace_ends_at_its_limit_and_says_so() {
     let files = Files::new("trace", "1\n1 0 3 100 20000 2\n");
-    let setup = Setup::read("c.txt", &files.0).unwrap();
+    let setup = Setup::read("c.txt", &files.0, &Reading::default()).unwrap();
     let trace = |limit| {
         let run = run_within(&setup, true, None, limit, &mut |_| true).unwrap().run;
         let spool = run.files.iter().find(|spool| spool.name() == "trace.tr").unwrap();
@@ -64,7 +64,7 @@ fn a_trace_ends_at_its_limit_and_says_so() {
 fn flows_keep_their_ports_and_their_order_under_another_scheme() {
     let flows = "4\n1 0 3 200 900000 2\n1 0 3 100 500 2\n2 0 3 100 700 2\n1 0 3 200 300 2.000001\n";
     let files = Files::new("ordinary", flows);
-    let ordinary = Ordinary::read("c.txt", &files.0, "none", &[], None).unwrap();
+    let ordinary = Ordinary::read("c.txt", &files.0, &Reading::default(), "none", &[], None).unwrap();
     let run = ordinary.run(1, &mut |_| true).unwrap().run;
     let fct = run.files.iter().find(|spool| spool.name() == "fct.txt").unwrap();
     let lines = hpcc::read_fct("fct.txt", &std::fs::read(fct.path()).unwrap()).unwrap();
@@ -91,7 +91,7 @@ fn flows_keep_their_ports_and_their_order_under_another_scheme() {
 fn the_last_flow_is_there_though_its_ack_comes_late() {
     // Its last byte arrives just before 100 us, where the run looks whether all has arrived.
     let files = Files::new("late", "1\n1 0 3 100 1167000 2\n");
-    let ordinary = Ordinary::read("c.txt", &files.0, "none", &[], None).unwrap();
+    let ordinary = Ordinary::read("c.txt", &files.0, &Reading::default(), "none", &[], None).unwrap();
     let run = ordinary.run(1, &mut |_| true).unwrap().run;
     let flow = run.flows[0];
     let look = Time::from_us(100);
@@ -131,7 +131,7 @@ fn sizes_have_the_names_of_their_files_and_of_ours() {
 fn its_packet_hops_are_known_before_it_runs() {
     let flows = "3\n1 0 3 200 900000 2\n1 3 3 100 500 2\n2 0 3 100 70000 2\n";
     let files = Files::new("estimate", flows);
-    let setup = Setup::read("c.txt", &files.0).unwrap();
+    let setup = Setup::read("c.txt", &files.0, &Reading::default()).unwrap();
     let real = run(&setup, false, &mut |_| true).unwrap().run.totals.packet_hops as f64;
     let cost = crate::explain::estimate_hpcc(&setup, Some(1e6));
     assert!((cost.packet_hops / real - 1.0).abs() < 0.05, "{} of {real}", cost.packet_hops);

@@ -2,7 +2,7 @@
 
 use super::checker::Checker;
 use super::document::{GraphLink, LinkChange, Topology, TopologyFormat};
-use crate::error::Problem;
+use crate::error::{Problem, Problems};
 use crate::{hpcc::convert, htsim};
 use fanin_fabric::topology::{Graph, TopologyError};
 use fanin_formats::Error;
@@ -34,7 +34,7 @@ pub fn read(
     let file = path.display().to_string();
     let Some(format) = about.format.or_else(|| looks_like(&text)) else {
         let problem = format!("{file} is not in a known topology format");
-        let right = "give a topology file of ns-3 HPCC (three counts first), a .topo file of htsim (Nodes, Tiers, \
+        let right = "give a topology file of ns-3 HPCC or a fork (counts first), a .topo file of htsim (Nodes, Tiers, \
                      Podsize first), or a table of links whose first line is a,b,rate,delay";
         checker.fail(FILE, problem, right);
         return None;
@@ -51,8 +51,8 @@ pub fn read(
     let nodes = nodes.map(|(text, path)| (path.display().to_string(), text));
     let network = match network_of(format, &file, &text, nodes.as_ref().map(|(file, text)| (&**file, &**text))) {
         Ok(network) => network,
-        Err(problem) => {
-            checker.problems.push(problem);
+        Err(problems) => {
+            checker.problems.extend(problems);
             return None;
         }
     };
@@ -88,7 +88,12 @@ fn looks_like(text: &str) -> Option<TopologyFormat> {
     }
 }
 
-fn network_of(format: TopologyFormat, file: &str, text: &str, nodes: Option<(&str, &str)>) -> Result<Network, Problem> {
+fn network_of(
+    format: TopologyFormat,
+    file: &str,
+    text: &str,
+    nodes: Option<(&str, &str)>,
+) -> Result<Network, Problems> {
     let (topology, losses, warnings, lines) = match format {
         TopologyFormat::Ns3 => {
             let (topology, losses, warnings) = convert::topology(text, file)?;
@@ -99,7 +104,8 @@ fn network_of(format: TopologyFormat, file: &str, text: &str, nodes: Option<(&st
             (topology, Vec::new(), warnings, Vec::new())
         }
         TopologyFormat::Links => {
-            let LinkTable { hosts, switches, links, warnings } = LinkTable::read(file, text, nodes)?;
+            let LinkTable { hosts, switches, links, warnings } =
+                LinkTable::read(file, text, nodes).map_err(Problem::from)?;
             let lines = links.iter().map(|link| link.line).collect();
             let link =
                 |l: fanin_formats::tables::LinkRow| GraphLink { between: [l.a, l.b], rate: l.rate, delay: l.delay };

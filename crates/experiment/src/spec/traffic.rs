@@ -10,7 +10,7 @@ use super::host_names::HostNames;
 use super::one::One;
 use super::scheme::{SchemeChoice, SchemeId};
 use super::shape::advice;
-use crate::error::Problem;
+use crate::error::{Problem, Problems};
 use crate::hpcc::convert;
 use crate::htsim;
 use crate::loaded;
@@ -504,22 +504,25 @@ impl One<'_, '_> {
         };
         let (text, path) = self.read_flows(file)?;
         let path = path.display().to_string();
-        let messages = match &traffic.pattern {
+        let messages: Result<_, Problems> = match &traffic.pattern {
             Pattern::Hpcc { dport, from, .. } => {
                 convert::listed(&text, &path, setting.number_of(), *dport, *from).map(|list| (list, Vec::new()))
             }
             Pattern::Htsim { dialect, .. } => {
-                htsim::messages(&text, &path, setting.hosts, dialect.map(Into::into), persistent)
+                htsim::messages(&text, &path, setting.hosts, dialect.map(Into::into), persistent).map_err(Into::into)
             }
-            _ => setting.host_names().flows_of(&path, &text).map(|(list, ignored)| (list, Vec::from_iter(ignored))),
+            _ => {
+                let flows = setting.host_names().flows_of(&path, &text).map_err(Problems::from);
+                flows.map(|(list, ignored)| (list, Vec::from_iter(ignored)))
+            }
         };
         match messages {
             Ok((list, warnings)) => {
                 self.checker.warnings.extend(warnings);
                 Some(list)
             }
-            Err(problem) => {
-                self.checker.problems.push(problem);
+            Err(problems) => {
+                self.checker.problems.extend(problems);
                 None
             }
         }

@@ -1,26 +1,40 @@
 //! Checks a configuration, a topology and flows for consistency.
 
-use super::flows::check_flow;
+use super::flows::{check_exact, check_flow};
 use super::{Config, Flow, Topology, nanoseconds};
-use crate::{Error, Warning};
+use crate::{Error, Errors, Warning};
+use std::collections::BTreeSet;
 
-/// Checks files for consistency. `file` is the configuration's name; errors in another file use its name from the
-/// configuration.
+/// Number of nodes with an address in that simulator: a node's id is 16 bits of it.
+pub(super) const MAX_NODES: usize = 1 << 16;
+/// That simulator's tables have 257 ports, of which 0 is unused.
+const MAX_PORTS: u32 = 256;
+
+/// Checks files for consistency, and against the limits of that simulator's own network. `file` is the configuration's
+/// name; errors in another file use its name from the configuration.
 ///
 /// # Errors
-/// The problem and the correction.
-pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -> Result<Vec<Warning>, Error> {
+/// All problems and corrections.
+pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -> Result<Vec<Warning>, Errors> {
+    if let Err(what) = topology.check_nodes() {
+        return Err(Error { file: config.topology_file.clone(), line: 0, what }.into());
+    }
+    let mut errors = Errors::default();
+    let mut warnings = check_any(file, config, topology, flows).unwrap_or_else(|found| {
+        errors.extend(found);
+        Vec::new()
+    });
     let of_config = |what: String| Error { file: file.into(), line: 0, what };
     let of_topology = |what: String| Error { file: config.topology_file.clone(), line: 0, what };
     let of_flows = |what: String| Error { file: config.flow_file.clone(), line: 0, what };
-    let mut warnings = Vec::new();
-    topology.check_nodes().map_err(of_topology)?;
-    check_switches(config, topology).map_err(of_config)?;
-    if let Some((_, a, b)) = config.link_down {
-        let there = topology.links.iter().any(|link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a));
-        if !there {
-            return Err(of_config(format!("LINK_DOWN names nodes {a} and {b}, which have no link")));
-        }
+    if let Err(what) = check_size(topology) {
+        errors.push(of_topology(what));
+        return errors.or(warnings);
+    }
+    check_switches(config, topology, |what| errors.push(of_config(what)));
+    if let Some((a, b)) = topology.parallel_links() {
+        let what = format!("parallel links between {a} and {b}: only the last of them carries packets");
+        warnings.push(Warning { file: config.topology_file.clone(), line: 0, what });
     }
     if config.cc_mode == 3 {
         let odd = topology.links.iter().find(|link| ![25, 50, 100, 200, 400].contains(&(link.rate / 1_000_000_000)));
@@ -30,54 +44,99 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
             warnings.push(Warning { file: config.topology_file.clone(), line: 0, what: odd });
         }
     }
-    let parts = Parts::new(topology);
     for (at, flow) in flows.iter().enumerate() {
-        check_flow(flow, Some(topology)).map_err(|what| of_flows(format!("flow {}: {what}", at + 1)))?;
+        let wrong = check_exact(flow, f64::NEG_INFINITY);
+        wrong.unwrap_or_else(|what| errors.push(of_flows(format!("flow {}: {what}", at + 1))));
         if at > 0 && flow.start < flows[at - 1].start {
-            return Err(of_flows(format!("flow {} starts before flow {at}; sort by start", at + 1)));
-        }
-        if !parts.joined(flow.src, flow.dst) {
-            let what = format!("flow {}: there is no path from host {} to host {}", at + 1, flow.src, flow.dst);
-            return Err(of_flows(what));
+            errors.push(of_flows(format!("flow {} starts before flow {at}; sort by start", at + 1)));
         }
     }
-    check_ports(flows).map_err(of_flows)?;
+    if let Err(what) = check_ports(flows) {
+        errors.push(of_flows(what));
+    }
+    errors.or(warnings)
+}
+
+/// Checks files for consistency, whatever network they are for. Names are as for [`check`].
+///
+/// # Errors
+/// All problems and corrections.
+pub fn check_any(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -> Result<Vec<Warning>, Errors> {
+    let of_flows = |what: String| Error { file: config.flow_file.clone(), line: 0, what };
+    let mut errors = Errors::default();
+    if let Err(what) = topology.check_nodes() {
+        return Err(Error { file: config.topology_file.clone(), line: 0, what }.into());
+    }
+    if let Some((_, a, b)) = config.link_down {
+        let there = topology.links.iter().any(|link| (link.a, link.b) == (a, b) || (link.a, link.b) == (b, a));
+        if !there {
+            let what = format!("LINK_DOWN names nodes {a} and {b}, which have no link");
+            errors.push(Error { file: file.into(), line: 0, what });
+        }
+    }
+    let parts = Parts::new(topology);
+    for (at, flow) in flows.iter().enumerate() {
+        if let Err(what) = check_flow(flow, Some(topology)) {
+            errors.push(of_flows(format!("flow {}: {what}", at + 1)));
+        } else if !parts.joined(flow.src, flow.dst) {
+            let what = format!("flow {}: there is no path from host {} to host {}", at + 1, flow.src, flow.dst);
+            errors.push(of_flows(what));
+        }
+    }
+    let mut warnings = Vec::new();
     let stop = nanoseconds(config.stop).unwrap_or(u64::MAX);
-    let late = flows.iter().rev().take_while(|flow| nanoseconds(flow.start).is_none_or(|start| start >= stop)).count();
+    let late = flows.iter().filter(|flow| nanoseconds(flow.start).is_none_or(|start| start >= stop)).count();
     if late > 0 {
         let odd = format!("{late} of {} flows start at or after SIMULATOR_STOP_TIME {} s", flows.len(), config.stop);
         warnings.push(Warning { file: file.into(), line: 0, what: odd });
     }
-    Ok(warnings)
+    errors.or(warnings)
 }
 
-/// Checks that every rate at a switch has thresholds, and that every switch has room for the reserves of its ports.
-fn check_switches(config: &Config, topology: &Topology) -> Result<(), String> {
+/// Checks that nodes and ports fit into the tables of that simulator.
+fn check_size(topology: &Topology) -> Result<(), String> {
+    let nodes = topology.is_switch.len();
+    if nodes > MAX_NODES {
+        return Err(format!("{nodes} nodes; addresses exist for {MAX_NODES}"));
+    }
+    match topology.ports()?.iter().enumerate().find(|(_, ports)| **ports > MAX_PORTS) {
+        Some((id, ports)) => Err(format!(
+            "node {id} has {ports} links; in that simulator at most {MAX_PORTS} are possible, on the ordinary network \
+             (--scheme) any number"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Tells of rates at switches without thresholds, and of a switch without room for the reserves of its ports.
+fn check_switches(config: &Config, topology: &Topology, mut tell: impl FnMut(String)) {
     let mut reserved = vec![0u128; topology.is_switch.len()];
+    let mut seen = BTreeSet::new();
     for link in &topology.links {
-        let ends = [link.a, link.b].into_iter().filter(|end| topology.is_switch[*end as usize]);
+        let ends = [link.a, link.b].into_iter().filter(|end| topology.is_switch.get(*end as usize) == Some(&true));
         for end in ends {
+            // Headroom of three times rate times delay, and a reserve of 4 KiB, for each port.
+            let headroom = link.rate as u128 * link.delay.ns as u128 / 8_000_000_000 * 3;
+            reserved[end as usize] += headroom + 4096;
+            if !seen.insert(link.rate) {
+                continue;
+            }
             let keys = [
                 ("KMIN_MAP", config.kmin.iter().any(|(rate, _)| *rate == link.rate)),
                 ("KMAX_MAP", config.kmax.iter().any(|(rate, _)| *rate == link.rate)),
                 ("PMAX_MAP", config.pmax.iter().any(|(rate, _)| *rate == link.rate)),
             ];
-            if let Some((key, _)) = keys.iter().find(|(_, there)| !there) {
-                return Err(format!("{key} has no entry for {}, the rate of a link of switch {end}", link.rate));
+            for (key, _) in keys.iter().filter(|(_, there)| !there) {
+                tell(format!("{key} has no entry for {}, the rate of a link of switch {end}", link.rate));
             }
-            // Headroom of three times rate times delay, and a reserve of 4 KiB, for each port.
-            let headroom = link.rate as u128 * link.delay as u128 / 8_000_000_000 * 3;
-            reserved[end as usize] += headroom + 4096;
         }
     }
     let buffer = (config.buffer_mib as u128) << 20;
-    match reserved.iter().position(|reserved| *reserved >= buffer) {
-        Some(switch) => {
-            let needs = reserved[switch].div_ceil(1 << 20);
-            let what = "reserve that much for packets in flight when they are paused";
-            Err(format!("BUFFER_SIZE is {} MiB, but switch {switch}'s ports {what}: {needs} MiB", config.buffer_mib))
-        }
-        None => Ok(()),
+    if let Some(switch) = reserved.iter().position(|reserved| *reserved >= buffer) {
+        let needs = reserved[switch].div_ceil(1 << 20);
+        let what = "reserve that much for packets in flight when they are paused";
+        let mib = config.buffer_mib;
+        tell(format!("BUFFER_SIZE is {mib} MiB, but switch {switch}'s ports {what}: {needs} MiB"));
     }
 }
 

@@ -1,5 +1,7 @@
 //! The keys of a configuration: the schemes that they affect, and their defaults.
 
+use super::dialect::FORK_KEYS;
+
 /// A key.
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -83,7 +85,8 @@ pub(super) fn nearest(word: &[u8]) -> Option<&'static str> {
         return None;
     }
     let word = word.to_ascii_uppercase();
-    let near = KEYS.iter().map(|key| (distance(&word, key.name.as_bytes()), key.name)).min()?;
+    let names = KEYS.iter().map(|key| key.name).chain(FORK_KEYS.iter().map(|key| key.name));
+    let near = names.map(|name| (distance(&word, name.as_bytes()), name)).min()?;
     (near.0 <= (word.len() / 3).max(1)).then_some(near.1)
 }
 

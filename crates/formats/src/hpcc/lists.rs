@@ -1,5 +1,6 @@
 //! Lists of nodes to trace, and distributions of sizes.
 
+use super::flows::MAX_BYTES;
 use crate::text::{Words, quote, real};
 use crate::{Error, Warning};
 
@@ -41,21 +42,22 @@ impl SizeCdf {
         const RIGHT: &str = "a line is a size in bytes and a cumulative percent, like 10000 15";
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let mut points: Vec<(f64, f64)> = Vec::new();
-        let mut line = 0;
+        let (mut line, mut last) = (0, 0);
         for content in text.split(|b| *b == b'\n') {
             line += 1;
             let error = |what: String| Error { file: file.into(), line, what };
             let content = content.split(|b| *b == b'#').next().unwrap_or_default();
             let mut words = Words::new(file, content);
             let Some(bytes) = words.next() else { continue };
+            last = line;
             let (Some(percent), None) = (words.next(), words.next()) else {
                 return Err(error(format!("{} are not two numbers; {RIGHT}", quote(content))));
             };
             let number =
                 |word: &[u8]| real(word).ok_or_else(|| error(format!("{} is not a number; {RIGHT}", quote(word))));
             let (bytes, percent) = (number(bytes.bytes)?, number(percent.bytes)?);
-            if !(0.0..=u32::MAX as f64).contains(&bytes) {
-                return Err(error(format!("a size of {bytes} bytes; sizes are 0 to {}", u32::MAX)));
+            if !(0.0..=MAX_BYTES as f64).contains(&bytes) {
+                return Err(error(format!("a size of {bytes} bytes; sizes are 0 to {MAX_BYTES}")));
             }
             match points.last() {
                 None if percent != 0.0 => return Err(error(format!("the first point is at {percent} percent, not 0"))),
@@ -70,9 +72,16 @@ impl SizeCdf {
         }
         match points.last() {
             Some((_, 100.0)) => Ok(Self { points }),
-            Some((_, percent)) => {
-                Err(Error { file: file.into(), line, what: format!("the last point is at {percent} percent, not 100") })
+            Some((_, 1.0)) => {
+                let what = "the last point is at 1, as if the second column went from 0 to 1; it is in percent, from 0 \
+                            to 100: multiply by 100";
+                Err(Error { file: file.into(), line: last, what: what.into() })
             }
+            Some((_, percent)) => Err(Error {
+                file: file.into(),
+                line: last,
+                what: format!("the last point is at {percent} percent, not 100"),
+            }),
             None => Err(Error { file: file.into(), line: 0, what: format!("no points; {RIGHT}") }),
         }
     }

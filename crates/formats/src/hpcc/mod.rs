@@ -6,7 +6,10 @@
 
 mod check;
 mod config;
+mod config_check;
+mod config_file;
 mod config_text;
+mod dialect;
 mod flows;
 pub mod generate;
 mod keys;
@@ -16,8 +19,11 @@ mod quantity;
 mod topology;
 pub mod trace;
 
-pub use check::check;
-pub use flows::{flows_to_text, read_flows};
+pub use check::{check, check_any};
+pub use config_check::balancing;
+pub use config_file::ConfigFile;
+pub use dialect::{DIALECTS, Dialect, Facts, Header};
+pub use flows::{flows_to_text, read_exact_flows, read_flows};
 pub use lists::{SizeCdf, read_trace_nodes};
 pub use output::{Fct, Pfc, QlenDump, QlenPort, ip_node, node_ip, read_fct, read_pfc, read_qlen, standalone_fct};
 pub use quantity::{delay, nanoseconds, rate};
@@ -113,6 +119,16 @@ pub struct Config {
     pub qlen_start: u64,
     /// `QLEN_MON_END`, ns.
     pub qlen_end: u64,
+    /// `ENABLE_PFC`, a key of forks.
+    pub enable_pfc: bool,
+    /// `ENABLE_IRN`, a key of forks.
+    pub enable_irn: bool,
+    /// `LB_MODE`, a key of forks: 0 flow hash, 2 DRILL, 3 CONGA, 6 LetFlow, 9 ConWeave.
+    pub lb_mode: u32,
+    /// `RANDOM_SEED`, a key of forks.
+    pub random_seed: u32,
+    /// `HEADROOM_FACTOR`, a key of forks: headroom of a port, as a multiple of rate times delay.
+    pub headroom_factor: f64,
 }
 
 /// A topology.
@@ -133,10 +149,26 @@ pub struct Link {
     pub b: u32,
     /// Bits per second.
     pub rate: u64,
-    /// Nanoseconds.
-    pub delay: u64,
+    /// Propagation delay.
+    pub delay: Delay,
     /// Probability that a packet is lost.
     pub error_rate: f64,
+}
+
+/// A delay of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay {
+    /// As that simulator has it: nanoseconds, rounded down twice (see [`nanoseconds`]).
+    pub ns: u64,
+    /// As the file has it: picoseconds, to the nearest.
+    pub ps: u64,
+}
+
+impl Delay {
+    /// Whole nanoseconds, which are the same for both.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self { ns, ps: ns * 1000 }
+    }
 }
 
 /// A flow.
@@ -146,12 +178,12 @@ pub struct Flow {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Priority group: the queue that its packets use, 1 to 7.
+    /// Priority group: the queue that its packets use, 0 to 7.
     pub pg: u8,
     /// UDP destination port; by convention 100 is background traffic and 200 incast.
     pub dport: u16,
     /// Bytes.
-    pub bytes: u32,
+    pub bytes: u64,
     /// Seconds.
     pub start: f64,
 }

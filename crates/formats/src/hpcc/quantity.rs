@@ -1,5 +1,6 @@
 //! Rates, delays and times as the ns-3 core reads and rounds them.
 
+use super::Delay;
 use crate::text::real;
 
 /// Units of a rate, and their values in bits per second.
@@ -58,26 +59,29 @@ pub fn rate(word: &str) -> Result<u64, String> {
     }
 }
 
-/// Nanoseconds of a delay like `1000ns`, `0.001ms` or `1us`; without a unit it is in seconds.
+/// A delay like `1000ns`, `0.001ms` or `1us`; without a unit it is in seconds.
 ///
 /// # Errors
 /// The problem and the correction.
-pub fn delay(word: &str) -> Result<u64, String> {
+pub fn delay(word: &str) -> Result<Delay, String> {
     const WRONG: &str = "no delay; one is like 1000ns, 1us or 0.001ms";
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
     let (number, unit) = word.split_at(end);
     let value = real(number.as_bytes()).ok_or(WRONG)?;
-    let ns = match unit {
-        "" | "s" => scaled(value, 1_000_000_000),
-        "ms" => scaled(value, 1_000_000),
-        "us" => scaled(value, 1000),
-        "ns" => scaled(value, 1),
-        "ps" => scaled(value, 1).map(|ps| ps / 1000),
-        "fs" => scaled(value, 1).map(|fs| fs / 1_000_000),
+    // What that simulator reads, and picoseconds of the unit.
+    let (ns, ps) = match unit {
+        "" | "s" => (scaled(value, 1_000_000_000), 1e12),
+        "ms" => (scaled(value, 1_000_000), 1e9),
+        "us" => (scaled(value, 1000), 1e6),
+        "ns" => (scaled(value, 1), 1e3),
+        "ps" => (scaled(value, 1).map(|ps| ps / 1000), 1.0),
+        "fs" => (scaled(value, 1).map(|fs| fs / 1_000_000), 1e-3),
         _ => return Err(WRONG.into()),
     };
     let hint = if unit.is_empty() { " (without a unit it is in seconds)" } else { "" };
-    ns.filter(|ns| *ns <= MAX_DELAY).ok_or_else(|| format!("more than 10 s{hint}; {}", &WRONG[10..]))
+    let ns = ns.filter(|ns| *ns <= MAX_DELAY).ok_or_else(|| format!("more than 10 s{hint}; {}", &WRONG[10..]))?;
+    // Below 2^53, where every whole number has its own value.
+    Ok(Delay { ns, ps: (value * ps).round() as u64 })
 }
 
 /// A time in seconds as whole nanoseconds in that simulator; `None` if it is out of range.
@@ -137,8 +141,22 @@ mod tests {
             ("0.000001", 999),
             ("0.000001s", 999),
             ("1.9ns", 1),
+            ("0.000025ms", 24),
+            ("0.00033ms", 329),
         ] {
-            assert_eq!(delay(word), Ok(ns), "{word}");
+            assert_eq!(delay(word).map(|delay| delay.ns), Ok(ns), "{word}");
+        }
+        for (word, ps) in [
+            ("0.000025ms", 25_000),
+            ("0.00033ms", 330_000),
+            ("0.000001s", 1_000_000),
+            ("0.0005ms", 500_000),
+            ("1.9ns", 1900),
+            ("2000ps", 2000),
+            ("1500fs", 2),
+            ("10s", 10_000_000_000_000),
+        ] {
+            assert_eq!(delay(word).map(|delay| delay.ps), Ok(ps), "{word}");
         }
         for word in ["", "1000", "us", "1e3ns", "-1us", "11s", "1usec", "99999999999999999999999s"] {
             assert!(delay(word).is_err(), "{word}");

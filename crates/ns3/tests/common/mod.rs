@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use fanin_cc::Settings;
-use fanin_formats::hpcc::{Config, Flow, Link, Topology};
+use fanin_formats::hpcc::{Config, Delay, Flow, Link, Topology};
 use fanin_ns3::Network;
 use fanin_ns3::results::Seen;
 
@@ -10,12 +10,12 @@ pub const G: u64 = 1_000_000_000;
 
 /// 17 hosts at switch 17, 100 Gb/s, 1 us.
 pub fn star() -> Topology {
-    let link = |host| Link { a: host, b: 17, rate: 100 * G, delay: 1000, error_rate: 0.0 };
+    let link = |host| Link { a: host, b: 17, rate: 100 * G, delay: Delay::from_ns(1000), error_rate: 0.0 };
     Topology { is_switch: (0..18).map(|node| node == 17).collect(), links: (0..17).map(link).collect() }
 }
 
 /// So many senders of so many bytes each, to host 0.
-pub fn senders(count: u32, bytes: u32) -> Vec<Flow> {
+pub fn senders(count: u32, bytes: u64) -> Vec<Flow> {
     (1..=count).map(|src| Flow { src, dst: 0, pg: 3, dport: 100, bytes, start: 2.0 }).collect()
 }
 
@@ -67,6 +67,7 @@ pub fn config(cc_mode: u32) -> Config {
         buffer_mib: 32,
         qlen_start: 3_900_000_000,
         qlen_end: 3_900_000_001,
+        ..Config::default()
     }
 }
 

@@ -69,7 +69,7 @@ impl Poisson<'_> {
             while at <= duration as f64 {
                 let other = draws.below(hosts as u64 - 1) as u32;
                 let dst = other + u32::from(other >= src);
-                let bytes = (sizes.quantile(draws.unit()) as u32).max(1);
+                let bytes = (sizes.quantile(draws.unit()) as u64).max(1);
                 arrivals.push((start + at as u64, src, dst, bytes));
                 at += draws.exponential(gap);
             }
@@ -85,7 +85,7 @@ impl Poisson<'_> {
 ///
 /// # Errors
 /// If the parameters are impossible.
-pub fn permutation(hosts: u32, bytes: u32, start: u64, seed: u64) -> Result<Vec<Flow>, String> {
+pub fn permutation(hosts: u32, bytes: u64, start: u64, seed: u64) -> Result<Vec<Flow>, String> {
     two(hosts)?;
     check_bytes(bytes)?;
     let circle = Draws::new(seed, u64::MAX).shuffled(hosts);
@@ -97,7 +97,7 @@ pub fn permutation(hosts: u32, bytes: u32, start: u64, seed: u64) -> Result<Vec<
 ///
 /// # Errors
 /// If the parameters are impossible.
-pub fn incast(hosts: u32, receiver: u32, senders: u32, bytes: u32, start: u64, seed: u64) -> Result<Vec<Flow>, String> {
+pub fn incast(hosts: u32, receiver: u32, senders: u32, bytes: u64, start: u64, seed: u64) -> Result<Vec<Flow>, String> {
     two(hosts)?;
     check_bytes(bytes)?;
     if receiver >= hosts || senders == 0 || senders >= hosts {
@@ -108,7 +108,7 @@ pub fn incast(hosts: u32, receiver: u32, senders: u32, bytes: u32, start: u64, s
     Ok(others.take(senders as usize).map(flow).collect())
 }
 
-fn background(src: u32, dst: u32, bytes: u32, at: u64) -> Flow {
+fn background(src: u32, dst: u32, bytes: u64, at: u64) -> Flow {
     // The nearest number to the nine decimals in the file.
     Flow { src, dst, pg: PG, dport: BACKGROUND, bytes, start: at as f64 / 1e9 }
 }
@@ -120,7 +120,7 @@ fn two(hosts: u32) -> Result<(), String> {
     }
 }
 
-fn check_bytes(bytes: u32) -> Result<(), String> {
+fn check_bytes(bytes: u64) -> Result<(), String> {
     if bytes == 0 { Err("flows of 0 bytes; they have at least 1".into()) } else { Ok(()) }
 }
 

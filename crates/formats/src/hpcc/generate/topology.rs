@@ -1,7 +1,8 @@
 //! Fat trees and stars. Hosts come first, then switches from the bottom up; interfaces are numbered in the order of
 //! links, and paths depend on ids, so the order is part of the topology.
 
-use crate::hpcc::{Link, Topology};
+use crate::hpcc::check::MAX_NODES;
+use crate::hpcc::{Delay, Link, Topology};
 
 /// A three-tier fat tree: pods of ToR and aggregation switches, fully connected within a pod, and core switches. The
 /// first aggregation switch of each pod has links to the first few cores, the second to the next ones, and so on.
@@ -65,7 +66,7 @@ impl FatTree {
     pub fn topology(&self) -> Result<Topology, String> {
         let Self { pods, tors, aggs, cores, hosts, host_rate, fabric_rate, delay, by_pod } = *self;
         let sizes = [pods, tors, aggs, cores, hosts];
-        // With at most 256 ports a switch, nothing below overflows.
+        // With at most 256 of each, nothing below overflows.
         if sizes.contains(&0) || sizes.iter().any(|size| *size > 256) {
             return Err(format!(
                 "{pods} pods, {tors} ToRs, {aggs} aggs, {cores} cores, {hosts} hosts: each is 1 to 256"
@@ -74,7 +75,7 @@ impl FatTree {
         let (first_tor, first_agg) = (pods * tors * hosts, pods * tors * (hosts + 1));
         let first_core = first_agg + pods * aggs;
         let mut topology = nodes(first_tor, first_core + aggs * cores)?;
-        let link = |a, b, rate| Link { a, b, rate, delay, error_rate: 0.0 };
+        let link = |a, b, rate| Link { a, b, rate, delay: Delay::from_ns(delay), error_rate: 0.0 };
         let links = &mut topology.links;
         links.extend((0..first_tor).map(|host| link(host, first_tor + host / hosts, host_rate)));
         let below = |pod: u32| {
@@ -100,10 +101,11 @@ impl FatTree {
 /// # Errors
 /// If it is impossible.
 pub fn star(hosts: u32, rate: u64, delay: u64) -> Result<Topology, String> {
-    if !(1..=256).contains(&hosts) {
-        return Err(format!("a star of {hosts} hosts; a switch has 1 to 256 ports"));
+    if hosts == 0 {
+        return Err("a star of 0 hosts; it has at least 1".into());
     }
     let mut topology = nodes(hosts, hosts + 1)?;
+    let delay = Delay::from_ns(delay);
     topology.links.extend((0..hosts).map(|host| Link { a: host, b: hosts, rate, delay, error_rate: 0.0 }));
     Ok(topology)
 }
@@ -111,8 +113,8 @@ pub fn star(hosts: u32, rate: u64, delay: u64) -> Result<Topology, String> {
 /// Hosts, then switches; no links yet.
 fn nodes(hosts: u32, nodes: u32) -> Result<Topology, String> {
     let topology = Topology { is_switch: Vec::new(), links: Vec::new() };
-    if nodes as usize > crate::hpcc::topology::MAX_NODES {
-        return Err(format!("{nodes} nodes; addresses exist for {}", crate::hpcc::topology::MAX_NODES));
+    if nodes as usize > MAX_NODES {
+        return Err(format!("{nodes} nodes; addresses exist for {}", MAX_NODES));
     }
     Ok(Topology { is_switch: (0..nodes).map(|id| id >= hosts).collect(), ..topology })
 }
