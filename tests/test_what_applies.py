@@ -2,7 +2,9 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import polars as pl
 import pytest
@@ -15,6 +17,7 @@ from conftest import Command
 from fanin import plot, shown
 from fanin.comparison import Comparison
 from fanin.over_seeds import Estimate
+from fanin.over_time import none_of_watched
 from fanin.quantities import rate_unit, scaled
 
 SLOW = """spec_version = 1
@@ -227,3 +230,12 @@ def test_json_has_no_number_that_stands_for_none(command_here: Command, tmp_path
         assert "18446744073709551615" not in done.stdout
         json.loads(done.stdout)
     assert not any("18446744073709551615" in file.read_text() for file in (tmp_path / "r").glob("*.json"))
+
+
+def test_pauses_that_were_not_watched_are_told(result: fanin.Result) -> None:
+    network = {**result.summary()["network"], "pauses": 1200}
+    summary = cast("fanin.run_folder.Summary", {**result.summary(), "network": network})
+    told = none_of_watched([replace(result, _summary=summary)])
+    assert told.endswith("; 1,200 pauses began at others or outside of the measured window")
+    network["pauses"] = 0
+    assert none_of_watched([replace(result, _summary=summary)]) == "PFC paused none of the watched ports"

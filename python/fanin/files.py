@@ -51,6 +51,7 @@ def _told(path: Path) -> tuple[Kind | None, str | None]:
         return None, f"a program, no spec; a scheme of your own goes with a spec: fanin run SPEC --scheme {name}"
     with path.open("rb") as file:
         text = file.read(SNIFFED).decode(errors="replace")
+        whole = not file.read(1) and "\ufffd" not in text
     if suffix == ".cm" or re.search(r"^Connections\s+\d", text, re.MULTILINE):
         return "htsim", f"a connection matrix of htsim, which runs with fanin run --htsim {name} --scheme dcqcn"
     if suffix == ".topo":
@@ -68,17 +69,17 @@ def _told(path: Path) -> tuple[Kind | None, str | None]:
             "that one runs with fanin run --hpcc CONFIG"
         )
     if suffix in (".toml", ".json"):
-        return _of_document(path, text)
+        return _of_document(path, text, whole=whole)
     return None, None
 
 
-def _of_document(path: Path, text: str) -> tuple[Kind | None, str | None]:
+def _of_document(path: Path, text: str, *, whole: bool) -> tuple[Kind | None, str | None]:
     """The same of a TOML or JSON file."""
     name = shlex.quote(str(path))
     if path.name in ("manifest.json", "summary.json", "compare.json", "sweep.json"):
         folder = shlex.quote(str(path.parent))
         return None, f"a part of the results of earlier runs, which fanin show {folder} prints"
-    if text.strip() and not _SPEC_KEY.search(text):
+    if whole and text.strip() and not _SPEC_KEY.search(text):
         return None, f"no spec, since it has neither network nor traffic{_NEWLY_WRITTEN}"
     return "spec", f"a spec, which runs with fanin run {name}"
 

@@ -348,6 +348,13 @@ def pauses_of(groups: Mapping[str, Sequence[Result]]) -> Pauses:
     return Pauses(curves, True, {name: count for name, count in left.items() if count})
 
 
+def none_of_watched(results: Sequence[Result]) -> str:
+    """What is said where no watched port was paused, though others may have been, or these before the window."""
+    begun = sum(result.summary()["network"]["pauses"] for result in results)
+    others = f"; {begun:,} pauses began at others or outside of the measured window" if begun else ""
+    return f"PFC paused none of the watched ports{others}"
+
+
 def pauses_left_out(result: Result) -> int:
     """Pauses beyond the limit of the table of events."""
     return result.summary()["network"]["events_left_out"].get("pause", 0)

@@ -257,11 +257,8 @@ def pauses(runs: Runs, path: Path | None = None) -> Figure:
     if found.counted:
         title, y, none = "Pauses (PFC) as they begin", "pauses in 1 % of the run", "PFC paused nothing"
     else:
-        title, y, none = (
-            "Queues paused by PFC (watched ports)",
-            "queues paused at once",
-            "PFC paused none of the watched ports",
-        )
+        title, y = "Queues paused by PFC (watched ports)", "queues paused at once"
+        none = measured.none_of_watched(results)
     close_panels(figure, panels, groups, title, y)
     if all(axes.dataLim.ymax <= 0 for axes in panels):
         panels[0].set_ylim(-0.02, 1)

@@ -298,7 +298,7 @@ def pauses(runs: Runs) -> Chart:
     found = over_time.pauses_of(runs.groups)
     y, of, said = "queues paused at once", " paused", ""
     if not found.counted and not any(table["mean"].sum() for table in found.curves.values()):
-        return Chart("pauses", title, None, "no watched port was paused")
+        return Chart("pauses", title, None, over_time.none_of_watched(runs.every))
     if found.counted:
         y, of = "pauses begun, per hundredth of the run", " pauses began"
         line = '{ what = "port", where = "switch-ports", every = "10 us" }'
