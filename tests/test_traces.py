@@ -444,6 +444,27 @@ def test_to_capture_changes_nothing(folder: Path, traced: fanin.Result, tmp_path
     }
 
 
+def test_dscps_are_those_of_the_spec_and_nothing_else_changes(
+    folder: Path, traced: fanin.Result, tmp_path: Path
+) -> None:
+    own = ["network.packet.cnp_dscp=48", "network.classes=[{ name = 'data', dscp = 26 }]"]
+    result = fanin.run(folder.parent / "traced.toml", set=own, progress=False)
+    assert result.manifest["event_hash"] == traced.manifest["event_hash"]
+    found = Counter[tuple[bool, int, int]]()
+    usual, changed = packets(folder / "capture.pcapng"), packets(result.save(tmp_path / "run") / "capture.pcapng")
+    for (*before, frame), (*after, other) in zip(usual, changed, strict=True):
+        assert before == after
+        if frame[12:14] == b"\x08\x00":
+            cnp = frame[23] == 17 and frame[42] == 0x81
+            found[cnp, frame[15] >> 2, other[15] >> 2] += 1
+            # Their ECN bits, and all but the checksums of IPv4 and of the frame.
+            assert frame[15] & 3 == other[15] & 3
+            assert frame[16:24] + frame[26:-4] == other[16:24] + other[26:-4]
+        else:
+            assert frame == other
+    assert found.keys() == {(False, 8, 26), (False, 0, 0), (True, 0, 48)}
+
+
 @pytest.mark.parametrize(
     ("change", "key", "right"),
     [

@@ -108,6 +108,7 @@ macro_rules! schemes {
 schemes! {
     none::None,
     fixed_window::FixedWindow,
+    fixed_rate::FixedRate,
     dcqcn::Dcqcn,
     dcqcn_vendor::DcqcnVendor,
     newreno::NewReno,

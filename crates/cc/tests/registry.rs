@@ -143,6 +143,10 @@ mod spec {
         for (id, key, value, say) in [
             ("fixed-window", "packets", json!(0), "at least 1"),
             ("fixed-window", "packets", json!("many"), "many"),
+            ("fixed-rate", "rate", json!(0), "rate must be above 0"),
+            ("fixed-rate", "rate", json!("0 bps"), "rate must be above 0"),
+            ("fixed-rate", "rate", json!(1.5), "at most 1"),
+            ("fixed-rate", "rate", json!("10"), "a rate like"),
             ("dcqcn", "alpha_timer", json!(55), "5 us"),
             ("dcqcn", "alpha_timer", json!("55"), "unit is missing"),
             ("dcqcn", "alpha_timer", json!("0 us"), "alpha_timer must be above 0"),

@@ -10,6 +10,7 @@ use fanin_fabric::tap::{Captured, Seen, Wanted};
 use fanin_fabric::topology::Graph;
 use fanin_formats::pcapng;
 use fanin_record::{Spool, SpoolWriter, port_names};
+use fanin_transport::frame::Dscps;
 use fanin_units::{NodeId, Time};
 use frame::Frames;
 use std::io;
@@ -42,7 +43,7 @@ impl Traces {
     fn open(measure: &Measure, sim: &mut Simulation, create: fn(&'static str) -> io::Result<SpoolWriter>) -> Self {
         let mut traces = Self::default();
         if let Some(of) = &measure.capture {
-            match create(CAPTURE).and_then(|file| Capture::new(file, of, sim)) {
+            match create(CAPTURE).and_then(|file| Capture::new(file, (of, measure.dscps), sim)) {
                 Ok(capture) => {
                     traces.capture = Some(capture);
                     traces.wanted.links = of.links.clone();
@@ -150,7 +151,7 @@ struct Capture {
 }
 
 impl Capture {
-    fn new(file: SpoolWriter, of: &CaptureOf, sim: &Simulation) -> io::Result<Self> {
+    fn new(file: SpoolWriter, (of, dscps): (&CaptureOf, Dscps), sim: &Simulation) -> io::Result<Self> {
         let graph: &Graph = &sim.config().graph;
         let names = port_names(graph);
         let mut writer = pcapng::Writer::new(file, of.max_size)?;
@@ -159,7 +160,7 @@ impl Capture {
             let rate = graph.links[port.ix() / 2].rate;
             interfaces[port.ix()].0 = writer.interface(&names[port.ix()], rate, of.snaplen)?;
         }
-        Ok(Self { writer, frames: Frames::new(sim, of.snaplen as usize), interfaces, most: of.max_size })
+        Ok(Self { writer, frames: Frames::new(sim, of.snaplen as usize, dscps), interfaces, most: of.max_size })
     }
 
     fn add(&mut self, packet: &Captured) -> io::Result<()> {

@@ -1,6 +1,9 @@
 //! Flows with equal pacers share a bottleneck equally, to the packet, at any time.
 
 use crate::common::*;
+use fanin_cc::Settings;
+use fanin_cc::schemes::dcqcn::RateOrShare;
+use fanin_cc::schemes::fixed_rate;
 use fanin_fabric::*;
 use fanin_units::{Rate, Time};
 
@@ -148,5 +151,42 @@ fn a_class_that_is_paced_takes_its_turns_behind_a_host_fifo() {
         // At worst it waits for the packet on the wire and one of the other class.
         let most = gbps(10).tx_time(WIRE).saturating_mul(2 + 2) + us(2);
         assert!(flow.finished.saturating_sub(flow.start) <= most, "{flow:?}");
+    }
+}
+
+/// Traffic of flows with this rate each.
+fn fixed(rate: RateOrShare) -> TrafficConfig {
+    TrafficConfig { scheme: Settings::FixedRate("fixed-rate", fixed_rate::Params { rate }), ..traffic("fixed-rate") }
+}
+
+#[test]
+fn a_fixed_rate_is_one_packet_in_its_time_and_at_most_the_line() {
+    // 1,500 B at 4 Gb/s are 3 us; each of the two links takes 1.2 us and 1 us.
+    let run = |rate| {
+        let mut sim = simulation(network(star(2, us(1))), vec![fixed(rate)], vec![message(us(5), 0, 1, 21 * PAYLOAD)]);
+        finish(&mut sim);
+        let flow = sim.flows()[0];
+        (flow.finished - flow.start, flow.ideal)
+    };
+    for rate in [RateOrShare::Rate(gbps(4)), RateOrShare::Share(0.4)] {
+        assert_eq!(run(rate).0, us(20 * 3) + ns(2 * 2200), "{rate:?}");
+    }
+    let (took, ideal) = run(RateOrShare::Rate(gbps(25)));
+    assert_eq!(took, ideal);
+}
+
+#[test]
+fn an_incast_at_fixed_rates_fills_the_queue_with_what_is_too_much() {
+    // Four times 4 Gb/s into 10 Gb/s, with marks that change nothing: four packets come at 2.2 us and every 3 us after
+    // that, the last of 400 at 299.2 us, and one leaves every 1.2 us, the 250th at 301 us.
+    let mut config = network(star(5, us(1)));
+    config.classes = vec![class(false, Marking::Step { above: 3000, at: MarkAt::Dequeue })];
+    let messages = (1..5).map(|host| message(Time::ZERO, host, 0, Message::ENDLESS)).collect();
+    let mut sim = simulation(config, vec![fixed(RateOrShare::Rate(gbps(4)))], messages);
+    run_to(&mut sim, ns(302_100));
+    assert_eq!(sim.queued(port(&sim, 5, 0)), 150 * WIRE);
+    assert!(sim.traffic_counters()[0].actions.iter().all(|(_, n)| n == 0));
+    for host in 1..5 {
+        assert_eq!(counters(&sim, host, 5).packets, 101, "at 0, 3, ..., 300 us");
     }
 }

@@ -65,6 +65,36 @@ pub struct Layout {
     pub weight: u16,
 }
 
+/// The DSCPs of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dscps {
+    /// By class, of which 0 is control.
+    pub of_class: [u8; 8],
+    /// That of CNPs, if it is not that of their class.
+    pub cnp: Option<u8>,
+}
+
+impl Default for Dscps {
+    /// Class c as class selector c (RFC 2474 section 4.2.2).
+    fn default() -> Self {
+        Self { of_class: std::array::from_fn(|class| (class as u8) << 3), cnp: None }
+    }
+}
+
+impl Dscps {
+    /// That of a packet.
+    pub fn of(&self, head: &Header) -> u8 {
+        let cnp = self.cnp.filter(|_| head.kind == Kind::Cnp);
+        cnp.unwrap_or(self.of_class[usize::from(head.class & 7)])
+    }
+
+    /// The class of the packets with a DSCP. One that nobody has is read as a class selector.
+    pub fn class(&self, dscp: u8) -> u8 {
+        let class = self.of_class.iter().zip(0u8..).find(|(of, _)| **of == dscp).map(|(_, class)| class);
+        class.unwrap_or(if self.cnp == Some(dscp) { 0 } else { dscp >> 3 })
+    }
+}
+
 /// A packet, with all that its frame depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Described<'a> {
@@ -80,6 +110,8 @@ pub struct Described<'a> {
     pub payload: u64,
     /// Bytes of an ACK without those added by a scheme.
     pub ack: u16,
+    /// The DSCPs of the network.
+    pub dscps: Dscps,
     /// The incast that it announces, and its senders.
     pub incast: Option<(u32, &'a [u16])>,
 }
@@ -94,7 +126,7 @@ impl<'a> Described<'a> {
             source_ip: ip(head.src),
             destination_ip: ip(head.dst),
             source_port: port(self.channel.0),
-            dscp: dscp(head.class),
+            dscp: self.dscps.of(head),
             ecn: ecn(head.flags),
             ttl: ttl(head.hops),
         }
@@ -247,11 +279,6 @@ pub fn port(connection: u32) -> u16 {
     0xC000 | (connection & 0x3FFF) as u16
 }
 
-/// Class c as class selector c (RFC 2474 section 4.2.2).
-pub fn dscp(class: u8) -> u8 {
-    (class & 7) << 3
-}
-
 /// Congestion bits of a packet with these flags.
 pub fn ecn(bits: u8) -> Ecn {
     match (bits & flags::CE != 0, bits & flags::ECT != 0) {
@@ -303,6 +330,8 @@ pub struct Formats {
     pub payload: u16,
     /// Bytes of an ACK.
     pub ack: u16,
+    /// The DSCPs.
+    pub dscps: Dscps,
     /// By scheme.
     pub layouts: Vec<Layout>,
 }
@@ -354,8 +383,16 @@ impl Carried {
         self.extension(bytes);
         let layout = formats.layouts.get(usize::from(self.scheme)).copied();
         let largest = u64::from(formats.payload).max(1);
-        let described =
-            Described { head, link, channel: head.flow, layout, payload: largest, ack: formats.ack, incast };
+        let described = Described {
+            head,
+            link,
+            channel: head.flow,
+            layout,
+            payload: largest,
+            ack: formats.ack,
+            dscps: formats.dscps,
+            incast,
+        };
         let at = bytes.len();
         let Some(packet) = described.packet(payload)? else {
             bytes.resize(at + MIN_FRAME, 0);
@@ -507,7 +544,7 @@ fn read_packet(head: &mut Header, packet: &Packet<'_>, formats: &Formats) -> boo
     let psn = |offset: u64| (offset.div_ceil(payload) % u64::from(NUMBERS)) as u32;
     let mut at = |envelope: &Envelope, qp: u32| {
         (head.src, head.dst) = (node(envelope.source_ip), node(envelope.destination_ip));
-        (head.class, head.hops) = (envelope.dscp >> 3, 64 - envelope.ttl.min(64));
+        (head.class, head.hops) = (formats.dscps.class(envelope.dscp), 64 - envelope.ttl.min(64));
         head.flow = MessageId(qp.wrapping_sub(FIRST_QP));
         head.flags |= match envelope.ecn {
             Ecn::CongestionExperienced => flags::CE,

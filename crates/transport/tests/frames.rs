@@ -2,14 +2,14 @@
 
 use fanin_cc::{Header, IntHop, Kind, Telemetry, WireFormat, flags};
 use fanin_engine::Streams;
-use fanin_transport::frame::Layout;
+use fanin_transport::frame::{Dscps, Layout};
 use fanin_transport::{Carried, Control, Formats, Path};
 use fanin_units::{MessageId, NodeId, Rate, Time};
 
 fn formats() -> Formats {
     let layout = |format| Layout { format, tenant: 1, weight: 2 };
     let layouts = [WireFormat::Roce, WireFormat::Dart, WireFormat::Int { unit: 1 }].map(layout).to_vec();
-    Formats { payload: 1000, ack: 64, layouts }
+    Formats { payload: 1000, ack: 64, dscps: Dscps::default(), layouts }
 }
 
 /// A packet of each kind under each scheme.
@@ -69,6 +69,28 @@ fn a_packet_of_every_kind_and_layout_comes_back_as_it_was() {
     for packet in packets() {
         let found = Carried::decode(&formats(), &bytes_of(&packet), &mut scratch);
         assert_eq!(format!("{found:?}"), format!("{:?}", Some(packet)));
+    }
+}
+
+#[test]
+fn dscps_of_classes_and_of_cnps_are_in_the_frame_and_tell_the_class() {
+    // RoCEv2 as it is deployed: data with 26, CNPs with 48.
+    let mut dscps = Dscps { cnp: Some(48), ..Dscps::default() };
+    dscps.of_class[2] = 26;
+    let own = Formats { dscps, ..formats() };
+    for packet in packets().iter().filter(|packet| packet.telemetry.is_none()) {
+        let mut bytes = Vec::new();
+        packet.encode(&own, (NodeId(3), NodeId(301)), Some((9, &[3, 5])), &mut bytes).unwrap();
+        let found = Carried::decode(&own, &bytes, &mut Vec::new());
+        assert_eq!(format!("{found:?}"), format!("{:?}", Some(packet)));
+        let dscp = match packet.head.kind {
+            Kind::Data => 26,
+            Kind::Cnp => 48,
+            Kind::Ack | Kind::Nack => 0,
+            _ => continue,
+        };
+        // The extension, Ethernet, and the second byte of IPv4.
+        assert_eq!(bytes[46 + 14 + 1] >> 2, dscp, "{:?}", packet.head.kind);
     }
 }
 

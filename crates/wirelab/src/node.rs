@@ -109,7 +109,8 @@ fn formats(built: &Built, traffics: &[fanin_endpoint::host::Traffic]) -> Formats
             layouts.push(Layout { format: config.scheme.wire_format(), tenant, weight });
         }
     }
-    Formats { payload: built.network.packet.payload, ack: built.network.packet.ack, layouts }
+    let packet = &built.network.packet;
+    Formats { payload: packet.payload, ack: packet.ack, dscps: built.measure.dscps, layouts }
 }
 
 /// Of a message, at a host of it.

@@ -9,6 +9,7 @@ pub mod dctcp;
 pub mod dctcp_ns3;
 pub mod dctcp_rate;
 pub mod expresspass;
+pub mod fixed_rate;
 pub mod fixed_window;
 pub mod hpcc;
 pub mod hpcc_alpha;

@@ -8,7 +8,7 @@ use fanin_cc::{Kind, WireFormat};
 use fanin_endpoint::tcp::bits;
 use fanin_fabric::Simulation;
 use fanin_fabric::tap::Captured;
-use fanin_transport::frame::{Described, Layout, insert, port, resize, telemetry_header};
+use fanin_transport::frame::{Described, Dscps, Layout, insert, port, resize, telemetry_header};
 use fanin_units::{NodeId, Time};
 use fanin_wire::{
     DartSend, Data, Envelope, Ethernet, FCS_LEN, ICRC_LEN, IntHeader, Ipv4, MIN_FRAME, PROTOCOL_TCP, Packet, Runs, Tcp,
@@ -28,6 +28,7 @@ pub struct Frames {
     /// The simulator's size of an ACK without bytes added by a scheme.
     ack: u16,
     traffics: Vec<Layout>,
+    dscps: Dscps,
     bytes: Vec<u8>,
 }
 
@@ -41,7 +42,7 @@ struct Made {
 
 impl Frames {
     /// For packets of this network, cut to `snaplen` bytes.
-    pub fn new(sim: &Simulation, snaplen: usize) -> Self {
+    pub fn new(sim: &Simulation, snaplen: usize, dscps: Dscps) -> Self {
         let traffics = sim.traffic_configs().map(|config| Layout {
             format: config.scheme.wire_format(),
             tenant: config.tenant,
@@ -49,7 +50,7 @@ impl Frames {
         });
         let sizes = sim.config().packet;
         let payload = u64::from(sizes.payload).max(1);
-        Self { snaplen, payload, ack: sizes.ack, traffics: traffics.collect(), bytes: vec![0; 1 << 17] }
+        Self { snaplen, payload, ack: sizes.ack, traffics: traffics.collect(), dscps, bytes: vec![0; 1 << 17] }
     }
 
     /// The captured bytes of a packet between two nodes, and its length on the wire: the simulator's, or that of its
@@ -95,6 +96,7 @@ impl Frames {
             layout: self.traffic(packet),
             payload: self.payload,
             ack: self.ack,
+            dscps: self.dscps,
             incast: announced.map(|(incast, _)| (*incast, &senders[..])),
         };
         let made = match packet.segment {

@@ -2,6 +2,7 @@
 
 use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
 use fanin_record::{Part, Watched};
+use fanin_transport::frame::Dscps;
 use fanin_units::{PortId, Time};
 
 /// Samples of queues kept over all series, and as many other values; histograms still count all.
@@ -48,6 +49,8 @@ pub struct Measure {
     pub trace: Vec<Watched>,
     /// The captured packets.
     pub capture: Option<Capture>,
+    /// The DSCPs of the packets in captures, and on a wire.
+    pub dscps: Dscps,
     /// The contents of the timeline.
     pub timeline: Option<Timeline>,
     /// Whether drops in a lossless class are allowed.

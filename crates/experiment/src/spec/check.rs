@@ -4,6 +4,7 @@ use super::balancing::deflects;
 use super::built::{self, Measure, Sampled, Series};
 use super::checker::Checker;
 use super::document::{self, Document, Place, PortKind, PortSet, Ports, Quantity, Size};
+use super::dscp::check_dscps;
 use super::lanes::needs;
 use super::network::check_network;
 use super::shape::advice;
@@ -11,6 +12,7 @@ use super::traffic::check_traffics;
 use super::{CheckedSpec, Spec};
 use crate::error::Problems;
 use crate::ports_of;
+use fanin_fabric::NetworkConfig;
 use fanin_fabric::topology::Graph;
 use fanin_record::{Part, Watched, port_names};
 use fanin_units::{Bytes, PortId, Time};
@@ -46,7 +48,7 @@ impl Spec {
         if let Some(network) = &mut network {
             network.pauses.record = document.measure.pauses;
         }
-        let measure = check_measure(&document, network.as_ref().map(|n| &n.graph), &mut checker);
+        let measure = check_measure(&document, network.as_ref(), &mut checker);
         let from = document.measure.warm_up;
         let window = (from, from.saturating_add(document.measure.window));
         let traffics = check_traffics(&mut document, network.as_ref(), window, &mut checker);
@@ -99,8 +101,8 @@ fn check_head(document: &Document, checker: &mut Checker<'_>) {
     }
 }
 
-fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Checker<'_>) -> Option<Measure> {
-    let measure = &document.measure;
+fn check_measure(document: &Document, network: Option<&NetworkConfig>, checker: &mut Checker<'_>) -> Option<Measure> {
+    let (measure, graph) = (&document.measure, network.map(|network| &network.graph));
     if measure.window == Time::ZERO {
         checker.fail("measure.window", "it is zero", "write a time above zero, like \"50 ms\"");
     }
@@ -142,7 +144,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
     trace.dedup_by_key(|message| (message.traffic, message.number));
     let capture = measure.capture.as_ref().and_then(|capture| check_capture(capture, graph?, checker));
     let timeline = measure.perfetto.as_ref().and_then(|perfetto| check_perfetto(perfetto, graph?, checker));
-    graph.map(|_| Measure {
+    network.map(|network| Measure {
         warm_up: measure.warm_up,
         window: measure.window,
         stop_when_done: measure.stop_when_done,
@@ -157,6 +159,7 @@ fn check_measure(document: &Document, graph: Option<&Graph>, checker: &mut Check
         series,
         trace,
         capture,
+        dscps: check_dscps(&document.network, &network.classes, checker),
         timeline,
         allow_drops: measure.allow_drops,
     })

@@ -42,6 +42,7 @@ pub fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
             marking_by_rate: Vec::new(),
             share: None,
             alpha: None,
+            dscp: None,
         }]
     };
     let classes = network.classes.get_or_insert_with(default);

@@ -11,6 +11,7 @@ mod checker;
 mod classes;
 mod credits;
 pub mod document;
+mod dscp;
 mod faults;
 mod host_names;
 mod lanes;

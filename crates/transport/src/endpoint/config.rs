@@ -1,6 +1,6 @@
 //! What an endpoint is told.
 
-use crate::frame::Layout;
+use crate::frame::{Dscps, Layout};
 use crate::port::LinkConfig;
 use crate::station::{self, Class};
 use crate::{Formats, endpoint::sip};
@@ -178,7 +178,7 @@ impl Config {
     /// The frames' layout.
     pub(super) fn formats(&self) -> Formats {
         let layout = Layout { format: self.scheme.wire_format(), tenant: 0, weight: 1 };
-        Formats { payload: self.payload, ack: ACK, layouts: vec![layout] }
+        Formats { payload: self.payload, ack: ACK, dscps: Dscps::default(), layouts: vec![layout] }
     }
 
     /// Both ends of a connection need the same.

@@ -258,6 +258,10 @@ pub struct Packet {
     pub cnp: Bytes,
     /// A PAUSE or RESUME frame.
     pub pause: Bytes,
+    /// The DSCP of congestion notification packets in captures and on a wire, 0 to 63, none that a class of data has.
+    /// It changes no result: they are control packets, which have strict priority. Default: 0, as ACKs have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cnp_dscp: Option<u8>,
 }
 
 impl Default for Packet {
@@ -270,6 +274,7 @@ impl Default for Packet {
             ack: size::ACK,
             cnp: size::CNP,
             pause: size::PAUSE,
+            cnp_dscp: None,
         }
     }
 }
@@ -547,6 +552,10 @@ pub struct Class {
     pub share: Option<f64>,
     /// Its own dynamic threshold in a pool. Default: `buffer.alpha`, or `buffer.pfc_alpha` if it is lossless.
     pub alpha: Option<f64>,
+    /// The DSCP of its packets in captures and on a wire, 0 to 63, one that no other class has. It changes no result.
+    /// Default: 8 times the number of the class, from 1 on (class selector).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<u8>,
 }
 
 /// A queue in the host between pacers and link, one for each class.

@@ -1,6 +1,7 @@
 //! Tests of specs: examples, every kind of error, and arbitrary input.
 
 mod arbitrary;
+mod dscp;
 mod errors;
 mod examples;
 mod faults;
