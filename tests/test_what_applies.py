@@ -179,7 +179,7 @@ def test_a_link_of_a_configuration_that_fails_is_an_event(tmp_path: Path) -> Non
     flows = ["0 3 3 100 2000000 2"]
     configurations.write(tmp_path, flows, changes={"LINK_DOWN": "10 3 4", "SIMULATOR_STOP_TIME": "2.001"})
     result = fanin.run_hpcc("config.txt", folder=tmp_path, progress=False)
-    failed = result.events().filter(pl.col("kind").is_in(["link-down", "reroute"]))
+    failed = result.events().filter(pl.col("kind").is_in(["link_down", "reroute"]))
     assert failed["time_ps"].to_list() == [2_000_010 * 10**6] * 2
     assert set(failed["where"]) == {"h3>s4"}
     causes = dict(result.events().filter(kind="drop")["cause"].value_counts().rows())
@@ -193,12 +193,12 @@ def test_what_fails_is_in_the_events_and_in_pictures(tmp_path: Path) -> None:
     result = ran(FAILING, tmp_path)
     rows = result.events().filter(~pl.col("kind").is_in(["drop", "pause", "warning"]))
     assert rows.select(pl.col("time_ps") // 10**6, "kind", "where").rows() == [
-        (1000, "link-down", "leaf0>spine0"),
+        (1000, "link_down", "leaf0>spine0"),
         (1200, "reroute", "leaf0>spine0"),
-        (1500, "link-down", "leaf0>spine1"),
-        (1600, "link-up", "leaf0>spine1"),  # up before its ends have found out
+        (1500, "link_down", "leaf0>spine1"),
+        (1600, "link_up", "leaf0>spine1"),  # up before its ends have found out
         (1600, "reroute", "leaf0>spine1"),
-        (2000, "link-up", "leaf0>spine0"),
+        (2000, "link_up", "leaf0>spine0"),
         (2000, "reroute", "leaf0>spine0"),
         (2500, "fault", "h3"),
         (3000, "fault", "h3"),

@@ -203,8 +203,9 @@ pub static TABLES: [Table; 10] = [
             column(
                 "kind",
                 "",
-                "\"drop\", \"pause\", \"storm\" (a storm watchdog acts), \"link-down\", \"link-up\", \"reroute\" (there are \
-                 new routes, since a link went down or came up), \"fault\" (one of a host begins or ends) or \"warning\".",
+                "\"drop\", \"pause\", \"storm\" (a storm watchdog acts), \"link_down\", \"link_up\", \"reroute\" \
+                 (there are new routes, since a link went down or came up), \"fault\" (one of a host begins or ends) or \
+                 \"warning\".",
             ),
             column(
                 "where",

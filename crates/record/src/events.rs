@@ -36,8 +36,8 @@ impl EventKind {
             Self::Pause => "pause",
             Self::Warning => "warning",
             Self::Storm => "storm",
-            Self::LinkDown => "link-down",
-            Self::LinkUp => "link-up",
+            Self::LinkDown => "link_down",
+            Self::LinkUp => "link_up",
             Self::Reroute => "reroute",
             Self::Fault => "fault",
         }

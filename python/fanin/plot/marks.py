@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from fanin.result import Result
 
 TEXTS = {
-    "link-down": "{where} down",
-    "link-up": "{where} up",
+    "link_down": "{where} down",
+    "link_up": "{where} up",
     "reroute": "new routes",
     "fault": "{where}: {detail}",
     "storm": "watchdog at {where}",
