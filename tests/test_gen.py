@@ -111,7 +111,6 @@ WRONG = [
     (["topology", "fat-tree", "--k", "5"], "k is even"),
     (["topology", "fat-tree", "--rate", "100"], '--rate: "100" is not a rate: the unit is missing'),
     (["topology", "star", "--delay", "0.5ns"], "not a whole number of ns"),
-    (["topology", "star", "--hosts", "257"], "1 to 256 ports"),
     (["topology", "star", "--hosts", "1"], "at least 2 hosts"),
     (["topology", "star", "--rate", "0 bps"], "above 0 bps"),
     (["topology", "star", "--delay", "11s"], "more than 10 s"),

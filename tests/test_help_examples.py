@@ -151,6 +151,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         done = run(folder, line)
         assert done.returncode == 0, done.stderr
+    lines = (folder / "config.txt").read_text().splitlines(keepends=True)
+    simai = "".join(line for line in lines if not line.startswith("TOPOLOGY_FILE"))
+    (folder / "SimAI.conf").write_text(simai + "MON_START 0\n")
     return folder
 
 

@@ -414,6 +414,7 @@ def test_a_spec_made_of_a_configuration_says_what_it_says(star: Path) -> None:
     assert network["marking_by_rate"] == [
         {"rate": "25 Gbps", "marking": red | {"min": "100 KB", "max": "400 KB"}},
         {"rate": "100 Gbps", "marking": red | {"min": "400 KB", "max": "1.6 MB"}},
+        {"rate": "400 Gbps", "marking": red | {"min": "1.6 MB", "max": "6.4 MB"}},
     ]
     changes = {tuple(change["between"]): (change["error_rate"], change["down"]) for change in network["links"]}
     assert changes[("h3", "s1")] == (0.001, [])

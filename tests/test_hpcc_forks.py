@@ -94,6 +94,7 @@ def test_generators_have_no_limits_of_its_own_network(command_here: Command, tmp
     assert star.returncode == 0, star.stderr
     flows = command_here("gen", "permutation", "--topology", "topo.txt", "--size", "5 GB", "-o", "flow.txt")
     assert flows.returncode == 0, flows.stderr
+    (tmp_path / "flow.txt").write_text("1\n0 299 3 100 1000 2\n")
     made = command_here(
         "gen", "config", "--cc", "dcqcn", "--topology", "topo.txt", "--flows", "flow.txt", "-o", "c.txt"
     )

@@ -109,7 +109,7 @@ impl Dialect {
 impl Header {
     /// The one that a topology has. Numbers in other lines belong to it only if there are less than four in the first.
     pub fn of(text: &[u8]) -> Self {
-        match first_line(text).len() {
+        match in_first_line(text) {
             6 => Self::Six,
             4 => Self::Four,
             _ => Self::Three,
@@ -128,11 +128,10 @@ impl Header {
     }
 }
 
-/// The words of the first line that has any.
-fn first_line(text: &[u8]) -> Vec<&[u8]> {
+/// The number of words in the first line that has any.
+fn in_first_line(text: &[u8]) -> usize {
     let mut words = Words::new("", text);
-    let first = words.next().map(|word| word.bytes);
-    first.into_iter().chain(words.on_line()).collect()
+    words.next().map_or(0, |_| 1 + words.on_line().count())
 }
 
 /// The number of columns of a flow file whose flows have a line each: that of the first line of five or six words, of

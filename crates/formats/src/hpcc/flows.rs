@@ -55,9 +55,10 @@ fn read(
             errors.push(too_few(&words, count_word.bytes, count, at));
             break;
         };
-        let there = 1 + words.on_line().count();
-        let flow = match columns {
-            Some(columns) if there != columns => {
+        // A file that is one long line has no columns, and is not searched for its end again and again.
+        let there = columns.map(|columns| (columns, 1 + words.on_line().count()));
+        let flow = match there {
+            Some((columns, there)) if there != columns => {
                 let like = if port { "src dst priority port bytes start" } else { "src dst priority bytes start" };
                 Err(words.error(src.line, format!("a flow of {there} columns; it has {columns}, {like}")))
             }
