@@ -105,7 +105,8 @@ class Headroom(TypedDict):
 
 
 class Class(TypedDict):
-    """The queues and buffers of a class. `buffer_bytes` is that of each port, or of its pool at each switch."""
+    """The queues and buffers of a class. `buffer_bytes` is that of each port, or of its pool at each switch. `weight`
+    is None where ports send a packet of each class in turn."""
 
     name: str
     lossless: bool
@@ -113,6 +114,8 @@ class Class(TypedDict):
     buffer: str
     buffer_bytes: int | None
     alpha: float | None
+    priority: int | None
+    weight: int | None
     marking: list[Marking]
     pfc: list[Headroom]
 
@@ -307,12 +310,15 @@ def _marking(explained: Explanation) -> Table:
 
 
 def _buffers(explained: Explanation) -> list[Table]:
-    made = _new("Buffers", "class", "protected", "policy", "bytes", "alpha")
+    weighted = any(of["weight"] is not None for of in explained["classes"])
+    columns = ("priority", "weight") if weighted else ()
+    made = _new("Buffers", "class", "protected", "policy", "bytes", "alpha", *columns)
     rows = []
     for of in explained["classes"]:
         limit = "no limit" if of["buffer_bytes"] is None else size(of["buffer_bytes"])
         alpha = "-" if of["alpha"] is None else f"{of['alpha']:g}"
-        rows.append([of["name"], "PFC" if of["lossless"] else "no (drops)", of["buffer"], limit, alpha])
+        turns = ["-" if of["priority"] is None else str(of["priority"]), str(of["weight"])] if weighted else []
+        rows.append([of["name"], "PFC" if of["lossless"] else "no (drops)", of["buffer"], limit, alpha, *turns])
     _fill(made, rows)
     if not any(of["pfc"] for of in explained["classes"]):
         return [made]

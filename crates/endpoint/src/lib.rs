@@ -12,6 +12,7 @@ extern crate alloc;
 pub mod host;
 mod pacer;
 pub mod rc;
+pub mod scheduler;
 pub mod selective;
 pub mod shaper;
 pub mod tcp;

@@ -7,6 +7,8 @@ pub use fanin_cc::{Balancing, DisciplineProgram};
 pub use fanin_endpoint::host::{
     CpuTime, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, TrafficConfig,
 };
+pub use fanin_endpoint::scheduler::Precedence;
+use fanin_endpoint::scheduler::Scheduler;
 pub use fanin_endpoint::selective::{Cap, Rules};
 pub use fanin_endpoint::shaper::Shaper;
 use fanin_units::{Rate, Time};
@@ -60,6 +62,11 @@ impl NetworkConfig {
         (spacing, farthest.unwrap_or(Time::from_us(10)))
     }
 
+    /// Who sends next at a port, where that is not a packet of each class in turn. `largest` is the largest packet.
+    pub(crate) fn scheduler(&self, largest: u32) -> Option<Scheduler> {
+        Scheduler::new(self.classes.iter().map(ClassConfig::precedence), largest)
+    }
+
     /// The data classes of a kind: bit c for class c.
     pub(crate) fn classes_with(&self, is: impl Fn(&ClassConfig) -> bool) -> u8 {
         self.classes.iter().enumerate().filter(|(_, class)| is(class)).fold(0, |mask, (i, _)| mask | 2 << i)
@@ -85,9 +92,21 @@ pub struct ClassConfig {
     pub sibling_vl: Option<u8>,
     /// Whether it is served before classes that are not.
     pub urgent: bool,
+    /// Strict priority: classes of number 1 are served first, and those without one after all that have one.
+    pub priority: Option<u8>,
+    /// Its weight among the classes of its priority: they share by bytes ([`fanin_endpoint::scheduler`]). Where some
+    /// class has a priority or a weight, `None` is 1; where none has, a packet of each class leaves in turn.
+    pub weight: Option<u16>,
     /// What it may send at each port, of hosts too; `None` is no limit. Its packets wait in queues, so it is for
     /// packets that hosts do not pull from flows (credits). They take no room in the switch's buffer.
     pub shaper: Option<Shaper>,
+}
+
+impl ClassConfig {
+    /// Which classes it is served before, and how much of it.
+    pub fn precedence(&self) -> Precedence {
+        Precedence { urgent: self.urgent, priority: self.priority, weight: self.weight }
+    }
 }
 
 /// When a queue sets the congestion mark; `queue` is the data bytes waiting at the egress port in the class.

@@ -11,6 +11,7 @@ use crate::results::{ClassCounters, DropCause, What};
 use crate::shaper::Shapers;
 use fanin_cc::aqm::Aqm;
 use fanin_cc::{IntHop, Kind, LaneView, PortView, flags};
+use fanin_endpoint::scheduler::{Scheduler, Turns};
 use fanin_engine::{Event, EventQueue, Streams, prefetch};
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::BTreeMap;
@@ -37,6 +38,9 @@ pub(crate) struct Egress {
     sibling_vl: Vec<u8>,
     /// Bit c: class c is served before others.
     urgent: u8,
+    /// Where classes have weights or priorities, with the turns of each port.
+    scheduler: Option<Scheduler>,
+    turns: Vec<Turns>,
     /// Hosts are nodes below this number.
     hosts: u32,
     /// Whether links go down, so that a packet has to know the epoch of the link it is sent on.
@@ -51,7 +55,8 @@ pub(crate) struct Egress {
 }
 
 impl Egress {
-    pub fn new(config: &NetworkConfig, mut ports: Vec<Port>, streams: &Streams) -> Self {
+    /// The ports at time zero. `largest` is the largest data packet on the wire.
+    pub fn new(config: &NetworkConfig, mut ports: Vec<Port>, streams: &Streams, largest: u32) -> Self {
         let classes = config.classes.len() + 1;
         let mut sibling_vl = vec![0; classes];
         for (i, class) in config.classes.iter().enumerate() {
@@ -62,6 +67,7 @@ impl Egress {
         }
         let marks = Marks::new(config, &mut ports, streams);
         let shapers = Shapers::new(config, &ports);
+        let scheduler = config.scheduler(largest);
         Self {
             queues: vec![Queue::default(); ports.len() * classes],
             chunks: ChunkPool::default(),
@@ -74,6 +80,8 @@ impl Egress {
             classes,
             sibling_vl,
             urgent: config.classes_with(|class| class.urgent),
+            turns: if scheduler.is_some() { vec![Turns::default(); ports.len()] } else { Vec::new() },
+            scheduler,
             hosts: config.graph.hosts,
             epochs: config.graph.links.iter().any(|link| !link.outages.is_empty()),
             credits: matches!(config.buffer, BufferPolicy::Credits { .. }),
@@ -259,7 +267,8 @@ impl Egress {
         Some(queued)
     }
 
-    /// The packet that a free port sends next, except pause frames: control, then its data classes in turn.
+    /// The packet that a free port sends next, except pause frames: control, then its data classes by their priorities
+    /// and weights, or in turn.
     #[inline(always)]
     pub fn next<Q: EventQueue>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx) -> Option<Queued> {
         let port = &self.ports[out.ix()];
@@ -270,7 +279,10 @@ impl Egress {
         if ready == 0 {
             return None;
         }
-        let class = port.choose(ready, self.urgent);
+        let class = match self.scheduler {
+            None => port.choose(ready, self.urgent),
+            Some(_) => self.choose_queued(out, ready),
+        };
         self.ports[out.ix()].turn = class;
         let next = self.take(core, now, out, class as usize)?;
         if self.leaving & 1 << class != 0 {
@@ -338,13 +350,43 @@ impl Egress {
         }
     }
 
-    /// The next of these data classes in round-robin order at a port.
-    #[inline(always)]
-    pub fn choose(&self, out: PortIx, classes: u8) -> u8 {
-        self.port(out).choose(classes, self.urgent)
+    /// Which of these data classes, whose queues have packets, is the next by priority and weight; its first packet
+    /// counts as sent.
+    #[inline(never)]
+    fn choose_queued(&mut self, out: PortIx, classes: u8) -> u8 {
+        let class = self.choose(out, classes);
+        if let Some(wire) = self.first_wire(out, class as usize) {
+            self.count_sent(out, class, wire);
+        }
+        class
     }
 
-    /// Notes that a class was served.
+    /// Which of these data classes sends next at a port.
+    #[inline(always)]
+    pub fn choose(&self, out: PortIx, classes: u8) -> u8 {
+        match &self.scheduler {
+            None => self.port(out).choose(classes, self.urgent),
+            Some(scheduler) => scheduler.choose(&self.turns[out.ix()], classes),
+        }
+    }
+
+    /// Whether classes have weights or priorities, so that what they send counts.
+    #[inline(always)]
+    pub fn counts_sent(&self) -> bool {
+        self.scheduler.is_some()
+    }
+
+    /// A packet of a class counts in its turn.
+    #[inline(never)]
+    pub fn count_sent(&mut self, out: PortIx, class: u8, wire: u16) {
+        if let Some(scheduler) = &self.scheduler
+            && class != 0
+        {
+            scheduler.sends(&mut self.turns[out.ix()], class, wire);
+        }
+    }
+
+    /// Notes that a class was served, where classes take turns packet by packet.
     #[inline(always)]
     pub fn set_turn(&mut self, out: PortIx, class: u8) {
         self.ports[out.ix()].turn = class;

@@ -55,8 +55,8 @@ pub(crate) use fanin_engine::clock;
 
 pub use config::{
     Balancing, BufferPolicy, Cap, ClassConfig, CpuTime, Dependency, DisciplineProgram, EndpointConfig, HostFifo,
-    MarkAt, Marking, Message, NetworkConfig, PacketSizes, Pfc, Recovery, Release, Restart, Rules, Shaper, TcpConfig,
-    TrafficConfig,
+    MarkAt, Marking, Message, NetworkConfig, PacketSizes, Pfc, Precedence, Recovery, Release, Restart, Rules, Shaper,
+    TcpConfig, TrafficConfig,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;

@@ -134,7 +134,7 @@ impl<Q: EventQueue> Network<Q> {
                 probes: Probes::new(telemetry, layout.is_cut()),
                 outbox: Outbox::new(plan.layout.clone(), share.number),
             },
-            egress: Egress::new(config, ports, streams),
+            egress: Egress::new(config, ports, streams, plan.largest),
             buffers,
             inspects: links.can_fail() || credits.is_some(),
             observes: programs_watch || credits.is_some(),

@@ -137,6 +137,8 @@ mod tests {
             share,
             sibling_vl: None,
             urgent: false,
+            priority: None,
+            weight: None,
             shaper: None,
             alpha,
         };

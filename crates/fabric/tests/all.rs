@@ -36,6 +36,7 @@ mod pool;
 mod rcc;
 mod rcp;
 mod recovery;
+mod scheduling;
 mod share;
 mod tcp;
 mod theory;

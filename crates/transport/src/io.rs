@@ -299,6 +299,8 @@ impl<D: Directory> Io for World<D> {
     }
 
     fn send(&mut self, port: u32, packet: u32) {
+        let head = &self.packets.at(packet).head;
+        self.ports[port as usize].count_sent(head.class, head.wire);
         self.transmit(port, packet);
     }
 

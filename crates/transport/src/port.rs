@@ -2,6 +2,7 @@
 //! simulator.
 
 use fanin_cc::{Header, flags};
+use fanin_endpoint::scheduler::{Scheduler, Turns};
 use fanin_endpoint::shaper::{Bucket, Shaper, next_class};
 use fanin_units::{PortId, Rate, Time};
 use std::collections::VecDeque;
@@ -73,6 +74,9 @@ pub(crate) struct Port {
     counters: Vec<ClassState>,
     paused_since: Vec<Time>,
     urgent: u8,
+    /// Where classes have weights or priorities, with the turns of the port.
+    scheduler: Option<Scheduler>,
+    turns: Turns,
     mark_above: Option<u64>,
     /// The other virtual lane of each class, or 0.
     siblings: Vec<u8>,
@@ -82,7 +86,7 @@ impl Port {
     /// An idle port. Class c + 1 has the shaper `shapers[c]` and the sibling `siblings[c]`.
     pub fn new(
         link: LinkConfig,
-        urgent: u8,
+        (urgent, scheduler): (u8, Option<Scheduler>),
         shapers: &[Option<Shaper>],
         siblings: &[u8],
         mark_above: Option<u64>,
@@ -105,6 +109,8 @@ impl Port {
             counters: vec![ClassState::default(); classes],
             paused_since: vec![Time::NEVER; classes],
             urgent,
+            scheduler,
+            turns: Turns::default(),
             mark_above,
             siblings: core::iter::once(0).chain(siblings.iter().copied()).collect(),
         }
@@ -125,9 +131,21 @@ impl Port {
         self.queues[class as usize].bytes
     }
 
-    /// The next of these data classes in turn.
+    /// Which of these data classes sends next.
     pub fn choose(&self, classes: u8) -> u8 {
-        next_class(classes, self.urgent, self.turn)
+        match &self.scheduler {
+            None => next_class(classes, self.urgent, self.turn),
+            Some(scheduler) => scheduler.choose(&self.turns, classes),
+        }
+    }
+
+    /// A packet of a class counts in its turn.
+    pub fn count_sent(&mut self, class: u8, wire: u16) {
+        if let Some(scheduler) = &self.scheduler
+            && class != 0
+        {
+            scheduler.sends(&mut self.turns, class, wire);
+        }
     }
 
     /// Whether a packet fits into the queue of its class. One that does not is counted as dropped.
@@ -155,8 +173,8 @@ impl Port {
         self.hold(now, head.class)
     }
 
-    /// Takes the packet that leaves next, if one may: control, then the data classes in turn. Also returns whether it
-    /// is marked, and the time at which its shaper is to be looked at.
+    /// Takes the packet that leaves next, if one may: control, then the data classes by their priorities and
+    /// weights, or in turn. Also returns whether it is marked, and the time at which its shaper is to be looked at.
     pub fn next(&mut self, now: Time) -> Option<(Queued, bool, Option<Time>)> {
         let class = if self.waiting & 1 != 0 {
             0
@@ -177,6 +195,7 @@ impl Port {
         if class == 0 {
             return Some((next, false, None));
         }
+        self.count_sent(class, next.wire);
         self.queued -= u64::from(next.wire);
         if let Some(bucket) = &mut self.buckets[class as usize] {
             bucket.spend(now, u32::from(next.wire));

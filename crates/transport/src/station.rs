@@ -10,6 +10,7 @@ use fanin_endpoint::host::{
     ENDLESS, Ends, FlowRecord, HostFifo, HostTotals, Hosts, NO_SLOT, PacketSizes, Timer, Traffic, TrafficCounters,
     announced_incast,
 };
+use fanin_endpoint::scheduler::{Precedence, Scheduler};
 use fanin_endpoint::shaper::Shaper;
 use fanin_engine::clock::{
     ANSWERS, SHAPER, START_AFTER_OVERHEAD, START_GIVEN_UP, START_POSTED, kind, kind_of, number_of, source,
@@ -56,8 +57,8 @@ pub trait Directory {
 /// A class of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Class {
-    /// Whether it is served before classes that are not.
-    pub urgent: bool,
+    /// Which classes it is served before, and how much of it.
+    pub precedence: Precedence,
     /// What it may send.
     pub shaper: Option<Shaper>,
     /// The other virtual lane, or 0.
@@ -231,13 +232,15 @@ impl<D: Directory> Station<D> {
     /// A host at time zero.
     pub fn new(config: Config, directory: D) -> Self {
         let mut hosts = Hosts::new(core::iter::once(config.node), config.schemes.len());
-        let urgent = config.classes.iter().zip(1..).fold(0, |bits, (class, c)| bits | u8::from(class.urgent) << c);
+        let urgent =
+            config.classes.iter().zip(1..).fold(0, |bits, (class, c)| bits | u8::from(class.precedence.urgent) << c);
+        let scheduler = Scheduler::new(config.classes.iter().map(|class| class.precedence), config.largest);
         let shapers: Vec<_> = config.classes.iter().map(|class| class.shaper).collect();
         let siblings: Vec<_> = config.classes.iter().map(|class| class.sibling).collect();
         let mark_above = config.host_fifo.and_then(|fifo| fifo.mark_above);
         let ports = config.links.iter().zip(0..).map(|(link, number)| {
             hosts.add_nic(HOST, number);
-            Port::new(*link, urgent, &shapers, &siblings, mark_above)
+            Port::new(*link, (urgent, scheduler), &shapers, &siblings, mark_above)
         });
         let ports = ports.collect();
         let (spacing, horizon) = config.spacing;

@@ -152,7 +152,8 @@ impl HostNode {
             }
         }
         let classes = network.classes.iter().zip(&siblings[1..]);
-        let classes = classes.map(|(of, sibling)| Class { urgent: of.urgent, shaper: of.shaper, sibling: *sibling });
+        let classes =
+            classes.map(|(of, sibling)| Class { precedence: of.precedence(), shaper: of.shaper, sibling: *sibling });
         let links = paths.ports_of(node).map(|port| {
             let (rate, delay) = paths.link(port);
             LinkConfig { port, rate, delay }

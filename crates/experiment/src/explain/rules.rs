@@ -24,6 +24,10 @@ pub struct Class {
     pub buffer_bytes: Option<u64>,
     /// Factor of the dynamic threshold, if it has a pool.
     pub alpha: Option<f64>,
+    /// Its strict priority, if it has one.
+    pub priority: Option<u8>,
+    /// Its weight among the classes of its priority; `None` where classes take turns packet by packet.
+    pub weight: Option<u16>,
     /// Its marking, for each rate of the ports of switches.
     pub marking: Vec<MarkingOf>,
     /// Its PFC thresholds, for each kind of link at switches; empty for a lossy class.
@@ -95,6 +99,7 @@ pub fn classes(checked: &CheckedSpec, network: &Network) -> Vec<Class> {
     let wire = network.paths.packet_bytes;
     let bdp = network.paths.bdp_max_bytes.max(1) as f64;
     let rates = rates_of_switches(&config.graph);
+    let weighs = config.classes.iter().any(|class| class.priority.is_some() || class.weight.is_some());
     let of = |(i, class): (usize, &fanin_fabric::ClassConfig)| {
         let limit = plan.limits[i + 1];
         let (buffer, buffer_bytes, alpha) = match limit {
@@ -117,6 +122,8 @@ pub fn classes(checked: &CheckedSpec, network: &Network) -> Vec<Class> {
             buffer_bytes,
             alpha,
             marking: marking.collect(),
+            priority: class.priority,
+            weight: weighs.then(|| class.weight.unwrap_or(1)),
             pfc: if class.lossless { headroom(checked, &plan, limit, wire) } else { Vec::new() },
         }
     };

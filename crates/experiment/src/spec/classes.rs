@@ -43,6 +43,8 @@ pub fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
             share: None,
             alpha: None,
             dscp: None,
+            priority: None,
+            weight: None,
         }]
     };
     let classes = network.classes.get_or_insert_with(default);
@@ -71,6 +73,7 @@ pub fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassC
             checker.fail(&path, format!("\"{}\" is empty or used twice", class.name), "give each class its own name");
         }
     }
+    warn_of_lone_weights(classes, checker);
     let class = |class: &Class| ClassConfig {
         name: class.name.clone(),
         lossless: class.lossless.unwrap_or(false),
@@ -80,9 +83,25 @@ pub fn check_classes(network: &Network, checker: &mut Checker<'_>) -> Vec<ClassC
         alpha: class.alpha,
         sibling_vl: None,
         urgent: false,
+        priority: class.priority,
+        weight: class.weight,
         shaper: None,
     };
     classes.iter().map(class).collect()
+}
+
+/// Warns of weights of classes that share with no other.
+fn warn_of_lone_weights(classes: &[Class], checker: &mut Checker<'_>) {
+    for (i, class) in classes.iter().enumerate() {
+        let alone = classes.iter().filter(|other| other.priority == class.priority).count() == 1;
+        if let (Some(weight), true) = (class.weight, alone) {
+            let no_other = match class.priority {
+                Some(number) => format!("no other class has priority {number}"),
+                None => "no other class is without a priority".into(),
+            };
+            checker.warnings.push(format!("network.classes[{i}].weight = {weight} has no effect: {no_other}"));
+        }
+    }
 }
 
 fn marking(marking: &Marking) -> fanin_fabric::Marking {

@@ -91,6 +91,8 @@ impl CreditNeeds {
             alpha: None,
             sibling_vl: None,
             urgent: true,
+            priority: None,
+            weight: None,
             shaper: Some(Shaper { share, burst: burst.try_into().unwrap_or(u32::MAX), limit }),
         });
         if classes.len() > most {

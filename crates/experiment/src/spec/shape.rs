@@ -364,8 +364,10 @@ impl<'a> Walk<'a> {
             Some("uint64") => u64::MAX,
             _ => return,
         };
-        if number.as_u64().is_none_or(|n| n > max) {
-            self.miss(path, format!("{number} is out of range"), format!("write a whole number from 0 to {max}"));
+        let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+        let (min, max) = (bound("minimum").unwrap_or(0), bound("maximum").map_or(max, |of| of.min(max)));
+        if number.as_u64().is_none_or(|n| n < min || n > max) {
+            self.miss(path, format!("{number} is out of range"), format!("write a whole number from {min} to {max}"));
         }
     }
 }

@@ -62,6 +62,9 @@ impl<Q: EventQueue> Network<Q> {
         self.egress.stamp_epoch(&mut self.core, out, ix);
         let (now, wire) = (self.core.clock.now(), self.core.packets[ix].head.wire);
         self.egress.transmit(&mut self.core, now, out, ix, wire);
+        if self.egress.counts_sent() {
+            self.egress.count_sent(out, self.core.packets[ix].head.class, wire);
+        }
         if self.credits.is_some() {
             let class = self.core.packets[ix].head.class;
             self.spend(out, class as usize, wire as u64);

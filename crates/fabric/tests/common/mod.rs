@@ -99,6 +99,8 @@ pub fn class(lossless: bool, marking: Marking) -> ClassConfig {
         alpha: None,
         sibling_vl: None,
         urgent: false,
+        priority: None,
+        weight: None,
         shaper: None,
     }
 }

@@ -100,6 +100,16 @@ fn any_classes() -> impl Strategy<Value = Vec<ClassConfig>> {
     })
 }
 
+/// The classes, in half of all cases with priorities and weights.
+fn with_precedence(mut classes: Vec<ClassConfig>, seed: u64) -> Vec<ClassConfig> {
+    for (number, class) in (0..).zip(&mut classes).filter(|_| seed & 2 != 0) {
+        let word = fanin_engine::mix(seed, number);
+        class.priority = [None, None, Some(1), Some(2)][(word % 4) as usize];
+        class.weight = [None, Some(1), Some(3), Some(20)][(word / 4 % 4) as usize];
+    }
+    classes
+}
+
 fn buffers() -> impl Strategy<Value = BufferPolicy> {
     let pfc = Pfc { headroom: None, xon_offset: None };
     prop_oneof![
@@ -318,6 +328,7 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
             message.dst = (message.src + 1 + message.dst % (hosts - 1)) % hosts;
         }
         messages.sort_by_key(|m| m.start);
+        let classes = with_precedence(classes, seed);
         let buffer = with_room(buffer, (&graph, Time::ZERO), &packet, &classes);
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
         let detection = Time::ZERO;
@@ -387,6 +398,7 @@ pub fn congested() -> impl Strategy<Value = Case> {
         let ((seed, graph, packet, release), (pooled, extra, pfc_alpha, xon_offset)) = (network, buffer);
         let hosts = graph.hosts;
         let classes: Vec<ClassConfig> = schemes.iter().map(|_| class(true, Marking::Off)).collect();
+        let classes = with_precedence(classes, seed);
         let pfc = Pfc { headroom: None, xon_offset };
         let buffer = if pooled {
             let pool = BufferPolicy::Pooled { bytes: extra, alpha: 1.0, pfc_alpha, pfc };

@@ -534,7 +534,10 @@ pub struct MarkingOfRate {
     pub marking: Marking,
 }
 
-/// One data class. A port sends a packet of each of its data classes in turn, where they have one (round robin).
+/// One data class. A port sends a packet of each of its data classes in turn, where they have one (round robin). Once a
+/// class has a `priority` or a `weight`, ports of switches and of hosts choose by these instead, as in enhanced
+/// transmission selection (802.1Qaz): of the classes that have something to send, those of the highest priority send,
+/// and they share by weight, in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
@@ -556,6 +559,17 @@ pub struct Class {
     /// Default: 8 times the number of the class, from 1 on (class selector).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp: Option<u8>,
+    /// Strict priority, 1 to 7: a class of priority 1 is served before those of 2, and so on. Several classes may have
+    /// the same. Default: it is served after all classes that have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 7))]
+    pub priority: Option<u8>,
+    /// Its weight among the classes of its priority, 1 to 1000: weights 15 and 5 give three bytes to one. By deficit
+    /// round robin (Shreedhar and Varghese 1995): in its turn a class sends its weight times the largest packet, where
+    /// the weights of one priority are first divided by their greatest common divisor. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub weight: Option<u16>,
 }
 
 /// A queue in the host between pacers and link, one for each class.

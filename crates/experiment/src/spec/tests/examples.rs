@@ -159,6 +159,27 @@ fn classes_may_have_parts_of_the_buffer() {
 }
 
 #[test]
+fn classes_may_have_priorities_and_weights() {
+    let spec = checked(&with_bulk("priority = 7\nweight = 1000")).unwrap();
+    let turns = |spec: &CheckedSpec| -> Vec<_> {
+        spec.network().classes.iter().map(|class| (class.name.clone(), class.priority, class.weight)).collect()
+    };
+    assert_eq!(turns(&spec), [("data".into(), None, None), ("bulk".into(), Some(7), Some(1000))]);
+    assert_eq!(checked(&spec.to_toml()).unwrap(), spec);
+    let told = "network.classes[1].weight = 1000 has no effect: no other class has priority 7";
+    assert!(spec.build().warnings.iter().any(|warning| warning == told), "{:?}", spec.build().warnings);
+    let alone = checked(&with_bulk("priority = 1").replace("name = \"data\"", "name = \"data\"\nweight = 3"));
+    let told = "network.classes[0].weight = 3 has no effect: no other class is without a priority";
+    assert!(alone.unwrap().build().warnings.iter().any(|warning| warning == told));
+    let both = checked(&with_bulk("weight = 5").replace("name = \"data\"", "name = \"data\"\nweight = 15")).unwrap();
+    assert!(!both.build().warnings.iter().any(|warning| warning.contains("weight")));
+    // A lane that a scheme adds has the turns of its class.
+    let lanes = with_bulk("priority = 2").replace("scheme = \"none\"", "scheme = \"dcqcn-priq\"");
+    let lanes = checked(&lanes).unwrap();
+    assert_eq!(turns(&lanes)[2], ("bulk.urgent".into(), Some(2), None));
+}
+
+#[test]
 fn each_recovery_has_its_rules_and_their_defaults() {
     use fanin_fabric::{Cap, Recovery, Rules};
     let spec = Spec::from_toml(EXAMPLE, "x.toml", Path::new("")).unwrap();

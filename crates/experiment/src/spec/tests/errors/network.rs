@@ -145,6 +145,22 @@ fn refused_marking(marking: &str, key: &str, tells: &[&str]) {
 }
 
 #[test]
+fn impossible_priorities_and_weights() {
+    let refused = |key: &str, value: &str, tells: &[&str]| {
+        let (to, at) = (format!("lossless = false\n{key} = {value}"), format!("{key} = {value}"));
+        refused_at("lossless = false", &to, &at, &format!("network.classes[1].{key}"), tells);
+    };
+    for wrong in ["0", "-5", "1001", "99999999999"] {
+        refused("weight", wrong, &[&format!("{wrong} is out of range"), "write a whole number from 1 to 1000"]);
+    }
+    for wrong in ["0", "-1", "8", "300"] {
+        refused("priority", wrong, &[&format!("{wrong} is out of range"), "write a whole number from 1 to 7"]);
+    }
+    refused("weight", "1.5", &["1.5", "a whole number"]);
+    refused("priority", "\"high\"", &["\"high\"", "a whole number"]);
+}
+
+#[test]
 fn impossible_queue_management() {
     let red = |rest: &str| format!("{{ kind = \"red-average\", {rest} }}");
     refused_marking(&red("min = \"50 KB\", max = \"50 KB\""), "min", &["not below max = 50 KB", "larger max"]);
