@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ from fanin.runs import Watcher, cores, default_threads, run_one, threads_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fanin.explanation import Explanation
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class HpccJob:
     follow: int | None = None
     """Without a scheme: the `flow_id` of a message whose packets are to be in the table of hops."""
 
+    series: str | None = None
+    """Without a scheme: the time between samples of its queues and flows, as "10 us"."""
+
     @property
     def label(self) -> str:
         """Names the run among others; fit for a folder name."""
@@ -72,7 +77,9 @@ class HpccJob:
 
     def warnings(self) -> list[str]:
         """Warnings that are known before it runs; raises `SpecError`."""
-        return [] if self.scheme is None else self._spec(self.scheme)[1]
+        if self.scheme is None:
+            return _core.hpcc_warnings(self.config, self.folder)
+        return self._spec(self.scheme)[1]
 
     def _spec(self, scheme: str) -> tuple[str, list[str]]:
         return _core.hpcc_spec(self.config, self.folder, scheme, list(self.overrides), self.seed)
@@ -92,6 +99,7 @@ class HpccJob:
                     self.max_memory,
                     self.max_time,
                     self.follow,
+                    self.series,
                 ),
                 label=self.label,
             )
@@ -123,6 +131,7 @@ def run_hpcc(
     max_memory: int | None = None,
     max_time: float | None = None,
     threads: int | None = None,
+    series: str | None = None,
 ) -> Result:
     """Runs a configuration of the ns-3 HPCC simulator and returns its result.
 
@@ -133,7 +142,9 @@ def run_hpcc(
     With `scheme`, its topology, flows, buffer and thresholds run on the ordinary network under that scheme; `set` and
     `seed` change the spec made of them, and `fct.txt` is the only file besides the tables.
 
-    `max_memory`, `max_time` and, with `scheme`, `threads` are those of `fanin.run`.
+    `max_memory`, `max_time` and, with `scheme`, `threads` are those of `fanin.run`. Without a scheme, `series` is the
+    time between samples of the queues of switches, and of goodput, rate and window of the first 1,000 flows, as
+    "10 us"; with one, that is a key of the spec, `measure.series`.
 
     Raises `SpecError`, which names file and line, for files that cannot be used.
     """
@@ -141,6 +152,8 @@ def run_hpcc(
         raise ValueError("set and seed change a run under a scheme; without a scheme a configuration runs as it is")
     if scheme is not None and trace:
         raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
+    if scheme is not None and series is not None:
+        raise ValueError("series are of that simulator's own network; under a scheme set measure.series")
     memory, time = limits.within(max_memory, max_time)
     job = HpccJob(
         os.fspath(config),
@@ -153,8 +166,29 @@ def run_hpcc(
         time,
         threads=threads_of(threads),
         threads_asked=threads is not None,
+        series=series,
     )
     return run_one(job, progress=progress)
+
+
+def explain_hpcc(
+    config: str | os.PathLike[str],
+    *,
+    folder: str | os.PathLike[str] = ".",
+    scheme: str | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    seed: int | None = None,
+) -> Explanation:
+    """What a configuration of the ns-3 HPCC simulator means before it runs: its round-trip times, thresholds and PFC,
+    and whether PFC could act at all (`pauses`).
+
+    The arguments are those of `run_hpcc`, and the result is that of `fanin.explain`. Raises `SpecError`, which names
+    file and line, for files that cannot be used.
+    """
+    if scheme is None and (set or seed is not None):
+        raise ValueError("set and seed change a run under a scheme; without a scheme a configuration runs as it is")
+    text = _core.hpcc_explain(os.fspath(config), os.fspath(folder), scheme, list(set), seed)
+    return cast("Explanation", json.loads(text))
 
 
 AS_IS = "as-is"

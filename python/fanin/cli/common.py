@@ -43,6 +43,9 @@ def complete_scheme(incomplete: str) -> list[str]:
 
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)]
+FromHpcc = Annotated[
+    bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

@@ -163,6 +163,8 @@ def report(swept: Sweep, *, as_json: bool) -> None:
     else:
         show(swept.text())
         stdout().print(f"results: {swept.folder}", highlight=False, markup=False, soft_wrap=True)
+    for line in swept.warnings:
+        warn(line)
     for line in swept.errors:
         error(line)
     if swept.cancelled or stopping.received():
@@ -190,5 +192,6 @@ def document(swept: Sweep) -> dict[str, object]:
         "folder": str(swept.folder),
         "complete": swept.complete,
         "errors": swept.errors,
+        "warnings": swept.warnings,
         "runs": [run.to_json() for run in swept.runs],
     }

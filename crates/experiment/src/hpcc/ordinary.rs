@@ -6,7 +6,7 @@ use super::setup::{Setup, traffic_name};
 use crate::built::Built;
 use crate::run::{Outcome, Progress};
 use crate::spec::{CheckedSpec, Spec};
-use crate::{Problem, Problems, ideal, short_window};
+use crate::{Problem, Problems, ideal};
 use fanin_formats::hpcc::{Config, Flow, Link, nanoseconds};
 use fanin_ns3::files;
 use fanin_ns3::results::Finished;
@@ -72,6 +72,11 @@ impl Ordinary {
         Ok(Self { checked, setup, flows: flows.into_values().collect() })
     }
 
+    /// The configuration.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
     /// The spec.
     pub fn checked(&self) -> &CheckedSpec {
         &self.checked
@@ -82,8 +87,7 @@ impl Ordinary {
     /// # Errors
     /// When the FCT file cannot be written.
     pub fn run(&self, threads: usize, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
-        let mut built = Built { threads, ..self.checked.build() };
-        built.warnings.extend(short_window(&self.checked));
+        let built = Built { threads, ..self.checked.build() };
         let mut outcome = crate::run::run(built, progress);
         ideal::apply(&self.checked, Vec::new(), &mut outcome.run, &mut || true);
         let spool = self.completions(&outcome.run)?;

@@ -22,14 +22,6 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
             return Err(of_config(format!("LINK_DOWN names nodes {a} and {b}, which have no link")));
         }
     }
-    if config.cc_mode == 3 {
-        let odd = topology.links.iter().find(|link| ![25, 50, 100, 200, 400].contains(&(link.rate / 1_000_000_000)));
-        if let Some(link) = odd {
-            // The telemetry of a hop encodes its rate as one of five.
-            let odd = format!("its telemetry cannot encode {} b/s, only 25, 50, 100, 200 and 400 Gb/s", link.rate);
-            warnings.push(Warning { file: config.topology_file.clone(), line: 0, what: odd });
-        }
-    }
     let parts = Parts::new(topology);
     for (at, flow) in flows.iter().enumerate() {
         check_flow(flow, Some(topology)).map_err(|what| of_flows(format!("flow {}: {what}", at + 1)))?;
