@@ -173,10 +173,12 @@ def run_hpcc(
     max_memory_bytes: int | None = None,
     max_wall_s: float | None = None,
     follow: int | None = None,
+    series: str | None = None,
 ) -> RunResult:
     """Runs a configuration of the ns-3 HPCC simulator; paths in it are relative to `folder`. `reading` is the dialect
     of its files, its topology, and whether unknown keys are skipped. Limits are as in `run`. `follow` is the `flow_id`
-    of a message whose packets are to be in the table of hops. Raises `SpecError`, `LimitError`, `OSError`."""
+    of a message whose packets are to be in the table of hops, and `series` the time between samples of queues and
+    flows. Raises `SpecError`, `LimitError`, `OSError`."""
 
 def run_hpcc_under(
     config: str,
@@ -244,6 +246,19 @@ def hpcc_spec(
     seed: int | None,
 ) -> tuple[str, list[str]]:
     """The checked spec that a configuration runs as under a scheme, as JSON, and its warnings. Raises `SpecError`."""
+
+def hpcc_warnings(config: str, folder: str, reading: tuple[str | None, str | None, bool]) -> list[str]:
+    """The warnings of a configuration on its own network that are known before it runs. Raises `SpecError`."""
+
+def hpcc_explain(
+    config: str,
+    folder: str,
+    reading: tuple[str | None, str | None, bool],
+    scheme: str | None,
+    overrides: list[str],
+    seed: int | None,
+) -> str:
+    """The explanation of one as JSON, on its own network or under a scheme. Raises `SpecError`."""
 
 def ideals(
     spec: str,

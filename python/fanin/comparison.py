@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -158,7 +158,15 @@ class Comparison:
         for result in self.results:
             for row in result.events().filter(pl.col("kind") == "warning").iter_rows(named=True):
                 told[row["detail"] if row["where"] == "spec" else f"{result.label}: {row['detail']}"] = None
-        return [*told, *mixed_transports(self.results)]
+        return [*told, *mixed_transports(self.results), *self._idle_seeds()]
+
+    def _idle_seeds(self) -> list[str]:
+        """A warning about schemes whose runs differ in their seeds and in no number."""
+        runs: dict[tuple[str, str], list[tuple[int, Numbers]]] = {}
+        for scheme, result, found in zip(group_names(self.results), self.results, self.numbers, strict=True):
+            runs.setdefault((scheme, ran_on(result)), []).append((result.manifest["seed"], found))
+        several = {name: of for (name, _), of in runs.items() if len({seed for seed, _ in of}) == len(of)}
+        return idle_seeds([(name, [found for _, found in of]) for name, of in several.items()])
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{row.scheme} {_p99(row)}" for row in self.rows)
@@ -213,6 +221,23 @@ class Comparison:
         written.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
         written.rename(record)
         return root
+
+
+def idle_seeds(groups: Sequence[tuple[str, Sequence[Mapping[str, object]]]]) -> list[str]:
+    """A warning where all runs of a group, whose seeds differ, have the same numbers; `groups` have names."""
+    idle = {name: len(runs) for name, runs in groups if len(runs) > 1 and all(run == runs[0] for run in runs)}
+    if not idle:
+        return []
+    shown = [*idle][:SHOWN]
+    more = f" and {len(idle) - SHOWN} more" if len(idle) > SHOWN else ""
+    return [
+        f"seeds change nothing under {', '.join(shown)}{more}: all {max(idle.values())} runs have the same numbers, "
+        "since their messages are given and nothing else in them is random; one seed is enough, and ± 0 is no precision"
+    ]
+
+
+SHOWN = 8
+"""Most groups of runs that a warning names."""
 
 
 def mixed_transports(results: Sequence[Result]) -> list[str]:

@@ -175,6 +175,17 @@ class Cost(TypedDict):
     not_counted: str
 
 
+class Pauses(TypedDict):
+    """Whether PFC could act on the flows of a configuration: `why` is the answer as a sentence, and the numbers are
+    those of the `ingress` that comes nearest to its XOFF; None where no port can get more than it sends on."""
+
+    possible: bool
+    why: str
+    ingress: str | None
+    most_bytes: int | None
+    xoff_bytes: int | None
+
+
 class Explanation(TypedDict):
     """The meaning of a spec, before it runs."""
 
@@ -185,6 +196,9 @@ class Explanation(TypedDict):
     traffics: list[Traffic]
     load: list[TierLoad]
     cost: Cost
+    pauses: Pauses | None
+    """Of a configuration of the ns-3 HPCC simulator; None for a spec."""
+    remarks: list[str]
     warnings: list[str]
 
 
@@ -216,6 +230,9 @@ def table(explained: Explanation) -> RenderableType:
     )
     parts: list[RenderableType] = [Text(heading, style="bold"), Text(), _tiers(explained), _paths(network["paths"])]
     parts.extend([_marking(explained), *_buffers(explained), _traffics(explained), _cost(explained["cost"])])
+    if explained["pauses"] is not None:
+        parts.append(Text(f"{explained['pauses']['why']}.", style="bold"))
+    parts.extend(Text(remark, style="dim") for remark in explained["remarks"])
     warnings = explained["warnings"]
     parts.extend(Text(f"warning: {warning}", style="yellow") for warning in warnings[:MOST_ROWS])
     if len(warnings) > MOST_ROWS:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ from fanin.runs import Watcher, cores, default_threads, run_one, threads_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fanin.explanation import Explanation
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,9 @@ class HpccJob:
     follow: int | None = None
     """Without a scheme: the `flow_id` of a message whose packets are to be in the table of hops."""
 
+    series: str | None = None
+    """Without a scheme: the time between samples of its queues and flows, as "10 us"."""
+
     @property
     def label(self) -> str:
         """Names the run among others; fit for a folder name."""
@@ -78,7 +83,9 @@ class HpccJob:
 
     def warnings(self) -> list[str]:
         """Warnings that are known before it runs; raises `SpecError`."""
-        return [] if self.scheme is None else self._spec(self.scheme)[1]
+        if self.scheme is None:
+            return _core.hpcc_warnings(self.config, self.folder, self._reading)
+        return self._spec(self.scheme)[1]
 
     @property
     def _reading(self) -> tuple[str | None, str | None, bool]:
@@ -103,6 +110,7 @@ class HpccJob:
                     self.max_memory,
                     self.max_time,
                     self.follow,
+                    self.series,
                 ),
                 label=self.label,
             )
@@ -138,6 +146,7 @@ def run_hpcc(
     max_memory: int | None = None,
     max_time: float | None = None,
     threads: int | None = None,
+    series: str | None = None,
 ) -> Result:
     """Runs a configuration of the ns-3 HPCC simulator and returns its result.
 
@@ -153,7 +162,9 @@ def run_hpcc(
     Without a scheme, `skip_unknown_keys` skips keys of one's own, which are errors otherwise; a scheme skips them
     always.
 
-    `max_memory`, `max_time` and, with `scheme`, `threads` are those of `fanin.run`.
+    `max_memory`, `max_time` and, with `scheme`, `threads` are those of `fanin.run`. Without a scheme, `series` is the
+    time between samples of the queues of switches, and of goodput, rate and window of the first 1,000 flows, as
+    "10 us"; with one, that is a key of the spec, `measure.series`.
 
     Raises `SpecError`, which names file and line, for files that cannot be used.
     """
@@ -161,6 +172,8 @@ def run_hpcc(
         raise ValueError("set and seed change a run under a scheme; without a scheme a configuration runs as it is")
     if scheme is not None and trace:
         raise ValueError("trace is of that simulator's own network; a run under a scheme has none")
+    if scheme is not None and series is not None:
+        raise ValueError("series are of that simulator's own network; under a scheme set measure.series")
     memory, time = limits.within(max_memory, max_time)
     job = HpccJob(
         os.fspath(config),
@@ -176,8 +189,33 @@ def run_hpcc(
         dialect=dialect,
         topology=None if topology is None else os.fspath(topology),
         skip_unknown_keys=skip_unknown_keys,
+        series=series,
     )
     return run_one(job, progress=progress)
+
+
+def explain_hpcc(
+    config: str | os.PathLike[str],
+    *,
+    folder: str | os.PathLike[str] = ".",
+    scheme: str | None = None,
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
+    seed: int | None = None,
+    dialect: str | None = None,
+    topology: str | os.PathLike[str] | None = None,
+    skip_unknown_keys: bool = False,
+) -> Explanation:
+    """What a configuration of the ns-3 HPCC simulator means before it runs: its round-trip times, thresholds and PFC,
+    and whether PFC could act at all (`pauses`).
+
+    The arguments are those of `run_hpcc`, and the result is that of `fanin.explain`. Raises `SpecError`, which names
+    file and line, for files that cannot be used.
+    """
+    if scheme is None and (set or seed is not None):
+        raise ValueError("set and seed change a run under a scheme; without a scheme a configuration runs as it is")
+    reading = (dialect, None if topology is None else os.fspath(topology), skip_unknown_keys)
+    text = _core.hpcc_explain(os.fspath(config), os.fspath(folder), reading, scheme, list(set), seed)
+    return cast("Explanation", json.loads(text))
 
 
 AS_IS = "as-is"

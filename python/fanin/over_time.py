@@ -362,6 +362,9 @@ def pauses_left_out(result: Result) -> int:
 
 def missing(result: Result, what: str, line: str) -> RunError:
     """The error for a quantity that was not measured, with the line of the spec that would."""
+    if (file := result.spec.get("hpcc_file")) and "series" not in section(result.spec, "measure"):
+        again = f'run it again with a series: fanin run --hpcc {file} --series "10 us"'
+        return RunError(f"{result.label}: {what} not measured; {again}")
     return RunError(f"{result.label}: {what} not measured; add to measure.series: {line}")
 
 

@@ -170,6 +170,12 @@ class Result:
         """Drops, pauses and warnings."""
         return self._table("events")
 
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of the run, each once."""
+        warned = self.events().filter(pl.col("kind") == "warning")
+        return [*dict.fromkeys(warned["detail"].to_list())]
+
     def watch(self) -> pl.DataFrame:
         """The samples of the spec's `measure.series` of all quantities except queues, one row per value.
 
@@ -319,7 +325,9 @@ def load(folder: str | os.PathLike[str]) -> Result:
         raise RunError(f"{root}: not a run folder (no manifest.json in it)")
     manifest = cast("Manifest", read_document(root / "manifest.json", _OF_MANIFEST))
     summary = cast("Summary", read_document(root / "summary.json", tuple(Summary.__annotations__)))
-    spec = read_document(root / "spec.resolved.toml")
+    # Earlier versions called it a spec.
+    configuration = root / CONFIGURATION
+    spec = read_document(configuration if configuration.is_file() else root / "spec.resolved.toml")
 
     def table(name: TableName) -> pl.DataFrame:
         parquet, arrow = root / f"{name}.parquet", root / f"{name}.arrow"
@@ -349,6 +357,9 @@ def load(folder: str | os.PathLike[str]) -> Result:
         given_flows=pl.read_csv(given, schema_overrides=_OF_GIVEN) if given.exists() else None,
     )
 
+
+CONFIGURATION = "configuration.toml"
+"""The file in a run folder with the configuration of the ns-3 HPCC simulator that ran as it is, instead of a spec."""
 
 GIVEN_FLOWS = "given_flows.csv"
 """The file in a run folder with the flows that the run was given as a table."""

@@ -87,6 +87,11 @@ impl Pacer {
         self.next_at.max(self.not_before)
     }
 
+    /// When the last packet left, or with credit some packets earlier.
+    pub fn counted_from(&self) -> Time {
+        self.counted_from
+    }
+
     /// The rate now.
     pub fn rate(&self) -> Rate {
         self.rate

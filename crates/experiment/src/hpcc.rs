@@ -8,19 +8,21 @@ pub mod generate;
 mod input;
 pub mod ordinary;
 mod results;
+mod series;
 mod setup;
 #[cfg(test)]
 mod tests;
 
-pub use self::input::Reading;
-pub use self::setup::Setup;
+pub use self::input::{Files, Reading};
+pub use self::setup::{Setup, traffic_name};
 pub use fanin_formats::hpcc::Dialect;
 
 use self::results::{Pauses, hand_over, hops_of, placed, traced_as};
+use self::series::Sampler;
 use crate::run::{Outcome, Progress};
 use fanin_formats::hpcc::Config;
 use fanin_ns3::{Network, files};
-use fanin_record::{Spool, SpoolWriter};
+use fanin_record::{Event, EventKind, Spool, SpoolWriter};
 use fanin_units::Time;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -144,10 +146,17 @@ fn run_within(
     let mut hops = Vec::new();
     let first = flows.first().map_or(0, |flow| fanin_ns3::time::seconds(flow.start));
     let last = flows.last().map_or(0, |flow| fanin_ns3::time::seconds(flow.start)).min(network.stop());
+    let mut sampler = setup.series().map(|every| Sampler::new(&network, every, first));
     let (mut looked, mut cancelled) = (Instant::now(), false);
     while !network.is_over() && !cancelled {
         let from = network.next_at().unwrap_or(0).max(network.now());
-        network.run_until(from.saturating_add(SLICE));
+        let mut until = from.saturating_add(SLICE);
+        if let Some(sampler) = &mut sampler {
+            // A sample is taken before all events of its instant.
+            sampler.take(&network, from);
+            until = until.min(sampler.due());
+        }
+        network.run_until(until);
         hops.extend(followed.into_iter().flat_map(|flow| hops_of(&network, flow)));
         outputs.take(&mut network, config.payload)?;
         if looked.elapsed() >= LOOK_EVERY {
@@ -173,6 +182,11 @@ fn run_within(
     let (left_out, pauses) = (outputs.left_out, core::mem::take(&mut outputs.pauses));
     let spools = outputs.close()?;
     let mut run = hand_over(setup, &network, &pauses, (left_out, limit), spools);
+    let left_out = sampler.map_or(0, |sampler| sampler.finish(&mut run));
+    if left_out > 0 {
+        let detail = format!("{left_out} values beyond the first ones were left out of the series");
+        run.events.push(Event::new(run.stopped, EventKind::Warning, "run", detail));
+    }
     if let Some(flow) = followed {
         (run.traced, run.hops) = (vec![traced_as(&run, flow)], placed(&run, hops));
     }

@@ -5,8 +5,10 @@
 //! cannot run.
 #![forbid(unsafe_code)]
 
+mod aftermath;
 pub mod bench;
 mod capture;
+mod checks;
 mod congested;
 mod error;
 pub mod explain;
@@ -21,7 +23,6 @@ mod spec;
 mod toml_text;
 mod unmeasured;
 
-pub use congested::short_window;
 pub use error::{Problem, Problems};
 pub use explain::{Explanation, estimate, explain};
 pub use fanin_units::Time;

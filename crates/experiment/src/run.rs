@@ -2,7 +2,7 @@
 
 use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
-use crate::{congested, unmeasured};
+use crate::{aftermath, congested, unmeasured};
 use fanin_cc::own::Failure;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
@@ -457,6 +457,13 @@ impl<'a> Runner<'a> {
             events: self.log,
             files,
         };
+        if !self.cancelled {
+            let stuck = self.sim.simulator().map(|sim| aftermath::stuck(&run, sim, &flows)).unwrap_or_default();
+            let planned = self.measure.warm_up.saturating_add(self.measure.window);
+            for detail in stuck.into_iter().chain(aftermath::too_late(&run, planned)) {
+                run.events.push(Event::new(run.stopped, EventKind::Warning, "run", detail));
+            }
+        }
         let packet = self.sim.config().packet;
         let packet = u64::from(packet.payload) + u64::from(packet.header);
         if self.cancelled {

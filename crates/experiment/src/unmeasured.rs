@@ -1,7 +1,6 @@
 //! Warnings about a measured window without messages, since such a run would report nothing without a reason.
 
 use crate::CheckedSpec;
-use crate::congested::short_window;
 use fanin_fabric::Message;
 use fanin_record::Run;
 use fanin_units::Time;
@@ -26,11 +25,9 @@ pub fn seen(run: &Run) -> Option<String> {
 }
 
 impl CheckedSpec {
-    /// The same, with a warning if the measured window is shorter than a round trip, or if no message will fall into
-    /// it, as far as a short examination shows.
+    /// Its warnings, with one if no message will fall into the measured window, as far as a short examination shows.
     pub fn foreseen(&self) -> Vec<String> {
-        let window = short_window(self);
-        self.warnings().iter().cloned().chain(window).chain(foreseen(self)).collect()
+        self.warnings().iter().cloned().chain(foreseen(self)).collect()
     }
 }
 

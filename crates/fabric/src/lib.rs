@@ -44,6 +44,7 @@ mod routing;
 mod shaper;
 pub mod shared_buffer;
 pub mod sim;
+mod stuck;
 mod table;
 pub mod tap;
 pub mod topology;
@@ -67,3 +68,4 @@ pub use results::{
 };
 pub use routing::{route_bytes, route_entries};
 pub use sim::Simulation;
+pub use stuck::Stuck;

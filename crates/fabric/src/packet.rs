@@ -108,6 +108,11 @@ impl Slab {
         self.any_free = true;
     }
 
+    /// All packets that exist.
+    pub fn all(&self) -> impl Iterator<Item = &Packet> {
+        self.packets.iter().filter(|packet| packet.head.wire > 0)
+    }
+
     /// Sets the TCP segment of a packet.
     #[inline(always)]
     pub fn set_segment(&mut self, ix: PacketIx, segment: Segment) {

@@ -62,12 +62,24 @@ pub struct Flow {
     pub(crate) furthest: u64,
     pub(crate) nacked: u32,
     pub(crate) nack_after: u64,
+    /// When one of its packets last left its host, arrived, or was lost, ns.
+    pub(crate) touched: u64,
 }
 
 impl Flow {
     /// The key under which its host finds it.
     pub(crate) fn key(&self) -> u64 {
         (crate::hash::address(self.dst) as u64) << 32 | (self.sport as u64) << 16 | self.pg as u64
+    }
+
+    /// The rate of its sender, bits per second.
+    pub fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// Bytes that may be on their way.
+    pub fn window(&self) -> u64 {
+        self.window
     }
 
     /// Bytes that have arrived in order.

@@ -3,7 +3,7 @@
 use crate::events::Event;
 use crate::flow::Flow;
 use crate::network::Network;
-use crate::packet::{Kind, LOWER_HEADERS, Packet, UPPER_HEADERS};
+use crate::packet::{Kind, LEAST_ACK, LOWER_HEADERS, Packet, UPPER_HEADERS};
 use crate::results::{Drop, Seen};
 use crate::time;
 use crate::wiring::NONE;
@@ -12,8 +12,6 @@ use fanin_cc::{Ack, Control, Instance, PathInfo, Telemetry};
 use fanin_units::{Rate, Time};
 use std::collections::BTreeMap;
 
-/// Smallest size of an ACK or NACK.
-const LEAST_ACK: u32 = 60;
 /// An ACK's own fields.
 const ACK_FIELDS: u32 = 12;
 /// At most one NACK for the same byte in this time, ns.
@@ -90,7 +88,7 @@ impl Network {
     }
 
     /// Whether a flow has data to send and its window allows it.
-    fn may_send(&self, flow: u32) -> bool {
+    pub(crate) fn may_send(&self, flow: u32) -> bool {
         let f = &self.flows[flow as usize];
         f.next < f.size && f.next.wrapping_sub(f.acked) < f.window
     }
@@ -198,6 +196,7 @@ impl Network {
         f.retransmitted += (f.next < f.furthest) as u32;
         f.next += payload as u64;
         f.furthest = f.furthest.max(f.next);
+        f.touched = now;
         let telemetry = self.stamps.then(Telemetry::default);
         self.new_packet(packet, telemetry)
     }
@@ -222,6 +221,7 @@ impl Network {
     fn data_arrives(&mut self, packet: Packet, telemetry: Option<Telemetry>) {
         let now = self.events.now();
         let f = &mut self.flows[packet.flow as usize];
+        f.touched = now;
         f.arrived.0 += 1;
         f.arrived.1 += packet.ce as u32;
         let kind = if packet.seq == f.expected {
@@ -271,6 +271,7 @@ impl Network {
         let now = self.events.now();
         let flow = packet.flow;
         let f = &mut self.flows[flow as usize];
+        f.touched = now;
         if f.finished || self.config.l2_ack_interval == 0 {
             return;
         }

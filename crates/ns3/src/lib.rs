@@ -21,6 +21,7 @@ pub mod packet;
 pub mod random;
 pub mod results;
 mod run;
+pub mod stuck;
 mod switches;
 pub mod time;
 pub mod wiring;

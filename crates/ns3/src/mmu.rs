@@ -74,6 +74,46 @@ impl Mmu {
         Self { pool: (config.buffer_mib.wrapping_mul(1024 * 1024)).wrapping_sub(held), slots, used: 0 }
     }
 
+    /// Buffer less all headroom and reserve.
+    pub fn pool(&self) -> u32 {
+        self.pool
+    }
+
+    /// The reserved bytes of each ingress.
+    pub fn reserve(&self) -> u32 {
+        RESERVE
+    }
+
+    /// The headroom of an ingress.
+    pub fn headroom(&self, slot: usize) -> u64 {
+        self.slots[slot].headroom.into()
+    }
+
+    /// The share of the free pool above which an ingress pauses its peer.
+    pub fn factor(&self, slot: usize) -> f64 {
+        1.0 / f64::from(1u32 << self.slots[slot].shift)
+    }
+
+    /// What an ingress holds when its peer is paused, if no other holds anything.
+    pub fn xoff(&self, slot: usize) -> u64 {
+        // X = (pool - X) / 2^shift
+        u64::from(self.pool / ((1 << self.slots[slot].shift) + 1)) + u64::from(RESERVE)
+    }
+
+    /// The most bytes that wait to leave by a device before some ingress is paused: all others send to it.
+    pub fn most_unpaused(&self, to: usize) -> u64 {
+        let others = self.slots.iter().enumerate().filter(|(slot, _)| *slot != to);
+        // Each holds T = F / 2^shift and its reserve, where F = pool - sum of T is free.
+        let (count, share) =
+            others.fold((0, 0.0), |(n, sum), (_, slot)| (n + 1, sum + 1.0 / f64::from(1 << slot.shift)));
+        (f64::from(self.pool) * share / (1.0 + share)) as u64 + count * u64::from(RESERVE)
+    }
+
+    /// The queue above which packets that leave by a device may be marked.
+    pub fn marks_above(&self, slot: usize) -> u64 {
+        self.slots[slot].kmin.into()
+    }
+
     #[inline]
     fn threshold(&self, slot: usize) -> u32 {
         self.pool.wrapping_sub(self.used) >> self.slots[slot].shift

@@ -263,6 +263,19 @@ impl Network {
         self.largest
     }
 
+    /// Bytes that wait at a device.
+    pub fn queued(&self, device: u32) -> u64 {
+        self.devices[device as usize].queued
+    }
+
+    /// The buffer of a switch.
+    ///
+    /// # Panics
+    /// If the node is none.
+    pub fn buffer(&self, switch: u32) -> &Mmu {
+        &self.mmus[self.switch_of[switch as usize] as usize]
+    }
+
     /// Devices and paths.
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
@@ -335,6 +348,9 @@ impl Network {
         self.devices[device as usize].counts.dropped += 1;
         let node = self.wiring.devices[device as usize].node;
         let at = self.events.now();
+        if let Some(flow) = self.flows.get_mut(self.packets[ix as usize].flow as usize) {
+            flow.touched = at;
+        }
         self.happened.drop(at, node, why);
     }
 

@@ -4,6 +4,12 @@
 pub(crate) const LOWER_HEADERS: u32 = 14 + 20;
 /// UDP, and sequence number and priority group.
 pub(crate) const UPPER_HEADERS: u32 = 8 + 6;
+/// Smallest size of an ACK or NACK.
+pub const LEAST_ACK: u32 = 60;
+/// Bytes of a PFC frame: PPP, IP, and 9 of its own.
+pub const PAUSE_BYTES: u32 = 43;
+/// Headers of a data packet, without what its control law adds.
+pub const HEADERS: u32 = LOWER_HEADERS + UPPER_HEADERS;
 
 /// Kinds of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -146,12 +146,12 @@ impl Happened {
 /// Time between two samples of all queues, ns.
 const SAMPLE: u64 = 100;
 /// Samples are written at multiples of this, ns.
-const DUMP: u64 = 100_000_000;
+pub const DUMP: u64 = 100_000_000;
 
 /// Histograms of queue lengths. That simulator samples all queues every 100 ns. Here the sample is an event too, for
 /// its order among those of its nanosecond, but a queue's samples are counted when it changes, and there are no sample
 /// events at all if nothing would be written.
-pub(crate) struct QueueLengths {
+pub struct QueueLengths {
     start: u64,
     /// The last sample: the first one not before the configuration's end.
     last: u64,
@@ -163,21 +163,30 @@ pub(crate) struct QueueLengths {
 }
 
 impl QueueLengths {
-    pub fn new(start: u64, end: u64, stop: u64, switches: usize, ports: usize) -> Self {
-        let last = start + end.saturating_sub(start).div_ceil(SAMPLE) * SAMPLE;
-        let dumps = start.is_multiple_of(SAMPLE) && start.div_ceil(DUMP) * DUMP < (last + 1).min(stop);
-        let queues = if dumps { switches * ports } else { 0 };
+    /// Whether samples from `start` to `end` are ever written, in a simulation that stops at `stop`; all in ns.
+    pub fn are_written(start: u64, end: u64, stop: u64) -> bool {
+        start.is_multiple_of(SAMPLE) && start.div_ceil(DUMP) * DUMP < (Self::last(start, end) + 1).min(stop)
+    }
+
+    /// Time of the last sample: the first one not before the end.
+    fn last(start: u64, end: u64) -> u64 {
+        start + end.saturating_sub(start).div_ceil(SAMPLE) * SAMPLE
+    }
+
+    pub(crate) fn new(start: u64, end: u64, stop: u64, switches: usize, ports: usize) -> Self {
+        let last = Self::last(start, end);
+        let queues = if Self::are_written(start, end, stop) { switches * ports } else { 0 };
         Self { start, last, taken: 0, ports, seen: vec![(0, Vec::new()); queues] }
     }
 
     /// Time of the first sample, if there is one.
-    pub fn first(&self) -> Option<u64> {
+    pub(crate) fn first(&self) -> Option<u64> {
         (!self.seen.is_empty()).then_some(self.start)
     }
 
     /// A queue that holds `bytes` is about to change.
     #[inline]
-    pub fn changes(&mut self, switch: usize, port: usize, bytes: u32) {
+    pub(crate) fn changes(&mut self, switch: usize, port: usize, bytes: u32) {
         if !self.seen.is_empty() {
             self.count(switch * self.ports + port, bytes);
         }
@@ -197,7 +206,7 @@ impl QueueLengths {
 
     /// Takes a sample and returns the time of the next, if there is one: if no other event is pending, that of the next
     /// output.
-    pub fn look(
+    pub(crate) fn look(
         &mut self,
         now: u64,
         quiet: bool,

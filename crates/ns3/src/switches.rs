@@ -3,14 +3,11 @@
 use crate::flow::Flow;
 use crate::mmu::Mark;
 use crate::network::Network;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, PAUSE_BYTES, Packet};
 use crate::results::{Drop, Seen};
 use crate::wiring::NONE;
 use fanin_cc::IntHop;
 use fanin_units::{NodeId, Rate, Time};
-
-/// Bytes of a PFC frame: PPP, IP, and 9 of its own.
-const PAUSE_BYTES: u32 = 43;
 
 impl Network {
     /// Sends the next packet of a switch's device, if it is free.

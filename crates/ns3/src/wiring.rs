@@ -179,7 +179,8 @@ impl Wiring {
         ways
     }
 
-    fn choices(&self, node: u32, dst: u32) -> &[u32] {
+    /// The devices by which a node may send to a host.
+    pub fn choices(&self, node: u32, dst: u32) -> &[u32] {
         let (first, len) = self.next[node as usize * self.hosts.len() + self.column[dst as usize] as usize];
         &self.choices[first as usize..(first + len) as usize]
     }

@@ -11,11 +11,9 @@ use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram};
 use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
 use fanin_experiment::loaded::{self, Kind};
-use fanin_experiment::{
-    CheckedSpec, Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, short_window,
-};
-use fanin_record::{Manifest, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
-use fanin_units::PortId;
+use fanin_experiment::{CheckedSpec, Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal};
+use fanin_record::{Manifest, Ran, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
+use fanin_units::{PortId, Time};
 use fanin_wirelab::carry::Watch;
 use fanin_wirelab::{Clock, Link, Options, WireError};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -118,6 +116,8 @@ struct RunResult {
     summary: Summary,
     manifest: Manifest,
     spec_toml: String,
+    /// Whether it ran a configuration of the ns-3 HPCC simulator as it is, and `spec_toml` is no spec.
+    exact: bool,
 }
 
 #[pymethods]
@@ -149,7 +149,7 @@ impl RunResult {
     }
     fn write(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = RunFiles {
-            spec_toml: &self.spec_toml,
+            ran: if self.exact { Ran::Configuration(&self.spec_toml) } else { Ran::Spec(&self.spec_toml) },
             manifest: &self.manifest,
             run: &self.outcome.run,
             summary: &self.summary,
@@ -207,7 +207,7 @@ fn run(
         let (listed, ignored) = given.unwrap_or_default();
         let expected = limits.check(&checked, &listed).map_err(too_much)?.map(of_cost);
         let mut built = Built { threads, ..checked.build_with(listed.clone()).map_err(refused)? };
-        built.warnings.extend(ignored.into_iter().chain(short_window(&checked)));
+        built.warnings.extend(ignored);
         Ok::<_, PyErr>((checked, built, listed, expected))
     })?;
     let interpreted = interpreted(&built);
@@ -354,7 +354,8 @@ fn reading_of((dialect, topology, skip_unknown_keys): HowToRead) -> PyResult<hpc
 /// Runs a configuration of the ns-3 HPCC simulator without the GIL. Paths in it start at `folder`.
 #[pyfunction]
 #[pyo3(signature = (
-    config, folder, reading, trace, acks_first, progress, max_memory_bytes=None, max_wall_s=None, follow=None
+    config, folder, reading, trace, acks_first, progress, max_memory_bytes=None, max_wall_s=None, follow=None,
+    series=None
 ))]
 #[allow(clippy::too_many_arguments)]
 fn run_hpcc(
@@ -368,9 +369,15 @@ fn run_hpcc(
     max_memory_bytes: Option<u64>,
     max_wall_s: Option<f64>,
     follow: Option<u32>,
+    series: Option<&str>,
 ) -> PyResult<RunResult> {
     let mut setup = hpcc::Setup::read(config, Path::new(folder), &reading_of(reading)?).map_err(refused)?;
     setup.acks_first = acks_first;
+    if let Some(every) = series {
+        let time = every.parse::<Time>();
+        let time = time.map_err(|e| wrong(format!("--series {every}: {e}; write a time, like \"10 us\"")))?;
+        setup.sample(time).map_err(wrong)?;
+    }
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let expected = py.detach(|| limits.check_hpcc(&setup)).map_err(too_much)?.map(|cost| [cost.packet_hops, 0.0]);
     let mut watch = |state: &fanin_experiment::Progress| look(progress.as_ref(), expected, state);
@@ -379,7 +386,8 @@ fn run_hpcc(
         Some(flow) => hpcc::follow(&setup, flow, &mut watch),
     });
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
-    Ok(py.detach(|| left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document())))
+    let left = py.detach(|| left_by(outcome, SizeRange::ALL, false, setup.name(), 0, setup.document()));
+    Ok(RunResult { exact: true, ..left })
 }
 
 /// Runs a configuration of that simulator under a scheme of the ordinary network, without the GIL.
@@ -511,7 +519,7 @@ fn left_by(
         threads_reason: outcome.threads_reason.clone(),
         ..Manifest::new(name, seed, &outcome.run, wall_s, outcome.cancelled)
     };
-    RunResult { outcome, summary, manifest, spec_toml }
+    RunResult { outcome, summary, manifest, spec_toml, exact: false }
 }
 
 /// What a display of progress needs of an estimate.
@@ -603,6 +611,40 @@ fn hpcc_spec(
         let ordinary = ordinary.map_err(refused)?;
         Ok((ordinary.checked().to_json().to_string(), ordinary.checked().foreseen()))
     })
+}
+
+/// The warnings of a configuration of the ns-3 HPCC simulator on its own network, known before it runs.
+#[pyfunction]
+fn hpcc_warnings(py: Python<'_>, config: &str, folder: &str, reading: HowToRead) -> PyResult<Vec<String>> {
+    let reading = reading_of(reading)?;
+    let setup = py.detach(|| hpcc::Setup::read(config, Path::new(folder), &reading)).map_err(refused)?;
+    Ok(setup.warnings.iter().map(ToString::to_string).collect())
+}
+
+/// The explanation of one as JSON: on its own network, or under a scheme.
+#[pyfunction]
+fn hpcc_explain(
+    py: Python<'_>,
+    config: &str,
+    folder: &str,
+    reading: HowToRead,
+    scheme: Option<&str>,
+    overrides: Vec<String>,
+    seed: Option<u64>,
+) -> PyResult<String> {
+    let changes = overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
+    let reading = reading_of(reading)?;
+    let explained = py.detach(|| match scheme {
+        None => {
+            let setup = hpcc::Setup::read(config, Path::new(folder), &reading).map_err(refused)?;
+            Ok::<_, PyErr>(fanin_experiment::explain::explain_exactly(&setup))
+        }
+        Some(scheme) => {
+            let ordinary = hpcc::ordinary::Ordinary::read(config, Path::new(folder), &reading, scheme, &changes, seed);
+            Ok(fanin_experiment::explain::explain_under(&ordinary.map_err(refused)?))
+        }
+    })?;
+    serde_json::to_string(&explained).map_err(failed)
 }
 
 /// The spec of htsim's files as JSON, and warnings about contents without a counterpart.
@@ -711,10 +753,10 @@ mod _core {
     use super::endpoint::WireEndpoint;
     #[pymodule_export]
     use super::{
-        ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_incast,
-        hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, htsim_spec, ideals, load_library, policies, resolve,
-        run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema, scheme_header, schemes, toml_as_json,
-        warnings, wire_carry, wire_host, wire_member, wire_veth_refused,
+        ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_explain,
+        hpcc_incast, hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, hpcc_warnings, htsim_spec, ideals,
+        load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema,
+        scheme_header, schemes, toml_as_json, warnings, wire_carry, wire_host, wire_member, wire_veth_refused,
     };
     use super::{LimitError, SpecError, own};
     use pyo3::prelude::*;

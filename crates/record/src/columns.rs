@@ -325,8 +325,9 @@ pub static TABLES: [Table; 10] = [
 ];
 
 /// Files of a run's folder other than its tables, with their meaning.
-pub static FILES: [(&str, &str); 11] = [
+pub static FILES: [(&str, &str); 12] = [
     ("spec.resolved.toml", "The spec that ran, with every default."),
+    ("configuration.toml", "The configuration of the ns-3 HPCC simulator that ran, as it was read; not a spec."),
     ("summary.json", "Summary of the run; its fields are below."),
     ("manifest.json", "Metadata and speed of the run; its fields are below."),
     ("README.md", "Description of the folder."),

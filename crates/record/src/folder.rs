@@ -23,7 +23,7 @@ const MANIFEST: &str = "manifest.json";
 /// If the target exists or a file cannot be written. The target is then unchanged.
 pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Result<(), RecordError> {
     write_whole(target, overwrite, |folder| {
-        write_file(&folder.join("spec.resolved.toml"), |file| file.write_all(files.spec_toml.as_bytes()))?;
+        write_file(&folder.join(files.ran.file()), |file| file.write_all(files.ran.text().as_bytes()))?;
         for (table, make) in tables::ALL {
             let path = folder.join(format!("{table}.arrow"));
             if table == "flows" {

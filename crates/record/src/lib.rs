@@ -28,7 +28,7 @@ pub use folder::write_folder;
 pub use manifest::{Machine, Manifest, WirePart, WireRun, WireTiming};
 pub use percentile::{Percentiles, Quantile, nearest_rank};
 pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, numbers, port_names};
-pub use run_files::RunFiles;
+pub use run_files::{Ran, RunFiles};
 pub use spool::{Spool, SpoolWriter};
 pub use summary::{
     DropSummary, NetworkSummary, QuerySummary, SizeRange, Summary, TrafficSummary, completion_us, slowdown, summarise,

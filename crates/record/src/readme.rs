@@ -17,7 +17,8 @@ pub fn readme(files: &RunFiles<'_>) -> String {
     }
     text.push_str("\n## Files\n\n| file | what it is |\n|---|---|\n");
     let written = |file: &str| match file {
-        "spec.resolved.toml" | "summary.json" | "manifest.json" | "README.md" => true,
+        "summary.json" | "manifest.json" | "README.md" => true,
+        "spec.resolved.toml" | "configuration.toml" => file == files.ran.file(),
         "INCOMPLETE" => !manifest.complete,
         file => files.run.files.iter().any(|spool| spool.name() == file),
     };

@@ -2,11 +2,37 @@
 
 use crate::{Manifest, Run, Summary};
 
+/// What a run ran, as TOML.
+#[derive(Clone, Copy, Debug)]
+pub enum Ran<'a> {
+    /// A spec with every default.
+    Spec(&'a str),
+    /// A configuration of the ns-3 HPCC simulator, which is no spec.
+    Configuration(&'a str),
+}
+
+impl Ran<'_> {
+    /// The file in the folder.
+    pub fn file(&self) -> &'static str {
+        match self {
+            Self::Spec(_) => "spec.resolved.toml",
+            Self::Configuration(_) => "configuration.toml",
+        }
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Spec(text) | Self::Configuration(text) => text,
+        }
+    }
+}
+
 /// Content of the folder.
 #[derive(Clone, Copy)]
 pub struct RunFiles<'a> {
-    /// The resolved spec, as TOML: `spec.resolved.toml`.
-    pub spec_toml: &'a str,
+    /// What ran, as TOML.
+    pub ran: Ran<'a>,
     /// How the run was made: `manifest.json`.
     pub manifest: &'a Manifest,
     /// The run itself: `flows.arrow` and so on for [`tables::ALL`](crate::tables::ALL), each an Arrow IPC file (Feather

@@ -43,6 +43,34 @@ def complete_scheme(incomplete: str) -> list[str]:
 
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)]
+FromHpcc = Annotated[
+    bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
+]
+Dialect = Annotated[
+    str | None,
+    typer.Option(
+        "--dialect",
+        metavar="PROGRAM",
+        help="With --htsim: the program that the matrix is for: uec or swift, in microseconds; or ndp, which "
+        "stands for all others, in picoseconds. With --hpcc: the fork that the files are of: original, powertcp, "
+        "astra, simai or conweave. Default: what the files show.",
+    ),
+]
+Topology = Annotated[
+    Path | None,
+    typer.Option(
+        "--topology",
+        metavar="FILE",
+        help="With --hpcc: the topology, instead of that of TOPOLOGY_FILE; SimAI's configurations name none.",
+    ),
+]
+SkipUnknownKeys = Annotated[
+    bool,
+    typer.Option(
+        "--skip-unknown-keys",
+        help="With --hpcc: skip keys that no known fork has; they are errors otherwise, except with a scheme.",
+    ),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

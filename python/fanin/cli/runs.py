@@ -19,8 +19,10 @@ from fanin.cli.common import (
     AsJson,
     Balancing,
     CommandError,
+    Dialect,
     Discipline,
     Force,
+    FromHpcc,
     Ideal,
     Load,
     MaxMemory,
@@ -29,8 +31,9 @@ from fanin.cli.common import (
     Out,
     Parquet,
     Set,
-    SpecFile,
+    SkipUnknownKeys,
     Threads,
+    Topology,
     Workers,
     complete_scheme,
     emit,
@@ -63,26 +66,16 @@ Clock = Annotated[
         help="With --on wire: lockstep, virtual time; slowed:N, a network N times slower; or real.",
     ),
 ]
-Topology = Annotated[
-    Path | None,
-    typer.Option(
-        "--topology",
-        metavar="FILE",
-        help="With --hpcc: the topology, instead of that of TOPOLOGY_FILE; SimAI's configurations name none.",
-    ),
-]
-SkipUnknownKeys = Annotated[
-    bool,
-    typer.Option(
-        "--skip-unknown-keys",
-        help="With --hpcc: skip keys that no known fork has; they are errors otherwise, except with a scheme.",
-    ),
-]
 Link = Annotated[
     str | None,
     typer.Option(
         "--link", metavar="LINK", help="With --on wire: udp; or veth, which needs root: see fanin wire doctor."
     ),
+]
+
+
+FromHtsim = Annotated[
+    bool, typer.Option("--htsim", help="SPEC is htsim's: [TOPO] CM, a fat tree and a connection matrix.")
 ]
 
 
@@ -109,23 +102,18 @@ def run(
     force: Force = False,
     allow_drops: AllowDrops = False,
     ideal: Ideal = None,
-    from_hpcc: Annotated[
-        bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
-    ] = False,
+    from_hpcc: FromHpcc = False,
     trace: Annotated[bool, typer.Option("--trace", help="With --hpcc: also write its binary trace, trace.tr.")] = False,
-    from_htsim: Annotated[
-        bool, typer.Option("--htsim", help="SPEC is htsim's: [TOPO] CM, a fat tree and a connection matrix.")
-    ] = False,
-    dialect: Annotated[
+    series: Annotated[
         str | None,
         typer.Option(
-            "--dialect",
-            metavar="PROGRAM",
-            help="With --htsim: the program that the matrix is for: uec or swift, in microseconds; or ndp, which "
-            "stands for all others, in picoseconds. With --hpcc: the fork that the files are of: original, powertcp, "
-            "astra, simai or conweave. Default: what the files show.",
+            "--series",
+            metavar="TIME",
+            help='With --hpcc: sample queues, goodput, rates and windows so often, like "10 us", for fanin plot.',
         ),
     ] = None,
+    from_htsim: FromHtsim = False,
+    dialect: Dialect = None,
     topology: Topology = None,
     skip_unknown_keys: SkipUnknownKeys = False,
     show_finished: Annotated[
@@ -160,6 +148,7 @@ def run(
       fanin run examples/wire/incast.toml --on wire --clock lockstep
       fanin run --hpcc config.txt
       fanin run --hpcc SimAI.conf --topology topology.txt --scheme dcqcn
+      fanin run --hpcc config.txt --series "10 us"
       fanin run --htsim tree.topo matrix.cm --scheme dcqcn
     """
     from fanin import htsim, limits
@@ -170,6 +159,7 @@ def run(
 
     need(not show_finished or from_htsim, "--finished: these lines are htsim's; it goes with --htsim")
     need(not trace or from_hpcc, "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc")
+    need(series is None or from_hpcc, "--series: it goes with --hpcc; in a spec it is the key measure.series")
     need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
     need(
         dialect is None or from_htsim or from_hpcc,
@@ -198,6 +188,10 @@ def run(
             "need a --scheme to go with them",
         )
         need(
+            scheme is None or series is None,
+            "--series: a run under --scheme is a spec's, which has --set 'measure.series=[...]' for it",
+        )
+        need(
             scheme is None or not trace,
             "--trace: a run under --scheme has no trace of that simulator; leave one of them out",
         )
@@ -216,6 +210,7 @@ def run(
                 max_memory=memory,
                 max_time=time,
                 threads=threads,
+                series=series,
             )
             with stopping.held():
                 folder = place.keep(result, parquet=parquet)
@@ -263,7 +258,12 @@ def _changes(
 
 
 def compare(
-    spec: SpecFile,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SPEC", help="A spec, .toml or .json; or files of another simulator.", show_default=False
+        ),
+    ],
     schemes: Annotated[
         str | None,
         typer.Option(
@@ -291,10 +291,8 @@ def compare(
             "as-is is that simulator's own network.",
         ),
     ] = False,
-    dialect: Annotated[
-        str | None,
-        typer.Option("--dialect", metavar="FORK", help="With --hpcc: the fork that the files are of, see run."),
-    ] = None,
+    from_htsim: FromHtsim = False,
+    dialect: Dialect = None,
     topology: Topology = None,
     skip_unknown_keys: SkipUnknownKeys = False,
     workers: Workers = None,
@@ -322,6 +320,7 @@ def compare(
       fanin compare my.toml --schemes dart,dcqcn,hpcc --seeds 5
       fanin compare my.toml --schemes all
       fanin compare --hpcc config.txt --schemes as-is,hpcc,dcqcn
+      fanin compare --htsim tree.topo matrix.cm --schemes hpcc,dcqcn
       fanin compare my.toml --schemes my_scheme.py:MyScheme,dcqcn
       fanin compare examples/wire/incast.toml --schemes dart --on simulator,wire
       fanin compare examples/wire/incast.toml --schemes dart --on simulator,wire --clock slowed:5000
@@ -340,6 +339,13 @@ def compare(
     memory = limits.memory(max_memory) if max_memory is not None else None
     time = limits.time(max_time) if max_time is not None else None
     each_seed = seeds(seeds_) if seeds_ is not None else None
+    need(not (from_hpcc and from_htsim), "--hpcc and --htsim: files are of one simulator")
+    need(
+        dialect is None or from_htsim or from_hpcc,
+        "--dialect: it is of files of other simulators; it goes with --htsim or --hpcc",
+    )
+    need(from_htsim or len(files) == 1, f"{files[-1]}: compare takes one spec, and several schemes with --schemes")
+    spec = files[0]
     if from_hpcc:
         need_kind(spec, "hpcc")
         need(on == "simulator", "--on: a configuration of the ns-3 HPCC simulator runs in the simulator")
@@ -372,17 +378,24 @@ def compare(
             )
             _keep(compared, place, parquet=parquet, as_json=as_json, threads=threads)
         return
-    each_scheme = schemes_of(schemes, lambda: Job.of(spec, changes))
+    source: SpecLike = spec
+    told: list[str] = []
+    if from_htsim:
+        need(on == "simulator", "--on: htsim's files run in the simulator")
+        need(schemes is not None, "--htsim: its files name no schemes to compare; add --schemes hpcc,dcqcn or all")
+        # Every scheme replaces this one.
+        source, told = _htsim(files, "none", dialect)
+    each_scheme = schemes_of(schemes, lambda: Job.of(source, changes))
     places = on.split(",")
     need(
         {*places} <= {*PLACES} and len(places) == len({*places}),
         f"--on {on}: it is simulator, wire or simulator,wire",
     )
     _need_wire(places, clock, link)
-    place = folders.Place(out, folders.of_spec(Job.of(spec, changes)), force=force, within="a-run")
+    place = folders.Place(out, folders.of_spec(Job.of(source, changes)), force=force, within="a-run")
     with stopping.stoppable():
         compared = compare_schemes(
-            spec,
+            source,
             each_scheme,
             each_seed,
             set=changes,
@@ -394,15 +407,31 @@ def compare(
             clock=clock or "lockstep",
             link=link or "udp",
         )
-        _keep(compared, place, parquet=parquet, as_json=as_json, threads=threads)
+        _keep(compared, place, parquet=parquet, as_json=as_json, threads=threads, told=told, finished=from_htsim)
 
 
-def _keep(compared: Comparison, place: folders.Place, *, parquet: bool, as_json: bool, threads: int | None) -> None:
-    """Saves a comparison and prints it."""
+def _keep(
+    compared: Comparison,
+    place: folders.Place,
+    *,
+    parquet: bool,
+    as_json: bool,
+    threads: int | None,
+    told: Sequence[str] = (),
+    finished: bool = False,
+) -> None:
+    """Saves a comparison and prints it. `finished` also leaves htsim's lines of finished flows for each run, and `told`
+    are warnings that have been printed already."""
     if not compared.results:
         raise CommandError("stopped before anything had run", INTERRUPTED)
     with stopping.held():
-        report(compared, place.keep(compared, parquet=parquet), as_json=as_json, threads=threads)
+        folder = place.keep(compared, parquet=parquet)
+        if finished:
+            from fanin import htsim
+
+            for result in compared.results:
+                htsim.write_finished(result, folder / result.label)
+        report(compared, folder, as_json=as_json, threads=threads, told=told)
 
 
 def show_command(

@@ -15,10 +15,14 @@ from fanin.cli.common import (
     WRONG_SPEC,
     AsJson,
     CommandError,
+    Dialect,
+    FromHpcc,
     Load,
     OneScheme,
     Set,
+    SkipUnknownKeys,
     SpecFile,
+    Topology,
     complete_scheme,
     emit,
     few,
@@ -28,6 +32,7 @@ from fanin.cli.common import (
     loaded_ids,
     meant,
     meant_scheme,
+    need,
     need_kind,
     show,
     stdout,
@@ -89,26 +94,63 @@ def new(
 
 
 def check(
-    spec: SpecFile, set_: Set = None, scheme: OneScheme = None, load: Load = None, as_json: AsJson = False
+    spec: SpecFile,
+    set_: Set = None,
+    scheme: OneScheme = None,
+    load: Load = None,
+    from_hpcc: FromHpcc = False,
+    dialect: Dialect = None,
+    topology: Topology = None,
+    skip_unknown_keys: SkipUnknownKeys = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a spec without running it, and warn as a run would. With --json, print it with every default shown.
+
+    With --hpcc, check a configuration of the ns-3 HPCC simulator and the files that it names, on that simulator's own
+    network, or with --scheme on ours.
 
     \b
     Examples:
       fanin check my.toml
       fanin check my.toml --scheme dart --json
+      fanin check --hpcc config.txt
     """
     import fanin.spec
+    from fanin.hpcc import HpccJob
     from fanin.runs import Job
 
     load_all(load)
-    job = Job.of(spec, set_ or ()).using(known_scheme(scheme), None)
+    scheme = known_scheme(scheme)
+    job: Job | HpccJob
+    if from_hpcc:
+        _need_scheme(scheme, set_)
+        need_kind(spec, "hpcc")
+        job = HpccJob(
+            str(spec),
+            ".",
+            scheme=scheme,
+            overrides=tuple(set_ or ()),
+            dialect=dialect,
+            topology=None if topology is None else str(topology),
+            skip_unknown_keys=skip_unknown_keys,
+        )
+    else:
+        job = Job.of(spec, set_ or ()).using(scheme, None)
     resolved, warnings = job.resolve(), job.warnings()
     if as_json:
-        emit({"ok": True, "spec": resolved, "warnings": warnings})
-    else:
+        emit({"ok": True, "spec": resolved or None, "warnings": warnings})
+    elif resolved:
         print(f"{spec}: ok, {fanin.spec.describe(resolved)}")
+    else:
+        print(f"{spec}: ok, a configuration of the ns-3 HPCC simulator that runs on its own network")
     few(warnings, warn, "warnings", "--json prints all")
+
+
+def _need_scheme(scheme: str | None, changes: list[str] | None) -> None:
+    need(
+        scheme is not None or not changes,
+        "--hpcc: a configuration runs as it is; --set changes the spec made of it, and needs a --scheme to go with it",
+    )
 
 
 def _complete_explained(incomplete: str) -> list[str]:
@@ -128,11 +170,18 @@ def explain(
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
+    from_hpcc: FromHpcc = False,
+    dialect: Dialect = None,
+    topology: Topology = None,
+    skip_unknown_keys: SkipUnknownKeys = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a spec means before it runs, or the manual of a scheme. Of a spec: its paths and round-trip times,
     thresholds and headroom, the load of each tier, and the cost of running it. Of a scheme: its idea, control law,
     parameters and sources.
+
+    With --hpcc, show it of a configuration of the ns-3 HPCC simulator on that simulator's own network, or with --scheme
+    on ours, and whether PFC could act at all.
 
     \b
     Examples:
@@ -141,8 +190,29 @@ def explain(
       fanin explain dart
       fanin explain my_scheme.py:MyScheme
       fanin explain my_policy.py:MyPolicy
+      fanin explain --hpcc config.txt
     """
     load_all(load)
+    if from_hpcc:
+        from fanin.explanation import table
+        from fanin.hpcc import explain_hpcc
+
+        scheme = known_scheme(scheme)
+        _need_scheme(scheme, set_)
+        need_kind(Path(what), "hpcc")
+        explained = explain_hpcc(
+            what,
+            scheme=scheme,
+            set=set_ or (),
+            dialect=dialect,
+            topology=topology,
+            skip_unknown_keys=skip_unknown_keys,
+        )
+        if as_json:
+            emit(explained)
+        else:
+            show(table(explained))
+        return
     if Path(what).suffix in (".toml", ".json"):
         _explain_spec(Path(what), set_ or [], scheme, as_json=as_json)
         return

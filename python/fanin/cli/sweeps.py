@@ -166,7 +166,9 @@ def report(swept: Sweep, *, as_json: bool) -> None:
         else:
             show(swept.text())
             stdout().print(f"results: {swept.folder}", highlight=False, markup=False, soft_wrap=True)
-        few(swept.errors, error, "errors", f"fanin show {shlex.quote(str(swept.folder))} --json")
+        all_of_them = f"fanin show {shlex.quote(str(swept.folder))} --json"
+        few(swept.warnings, warn, "warnings", all_of_them)
+        few(swept.errors, error, "errors", all_of_them)
     if swept.cancelled or stopping.received():
         raise CommandError("", INTERRUPTED)
     if swept.errors:
@@ -192,5 +194,6 @@ def document(swept: Sweep) -> dict[str, object]:
         "folder": str(swept.folder),
         "complete": swept.complete,
         "errors": swept.errors,
+        "warnings": swept.warnings,
         "runs": [run.to_json() for run in swept.runs],
     }

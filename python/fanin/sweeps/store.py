@@ -60,6 +60,7 @@ class Part:
     version: str
     errors: list[str] = field(default_factory=list)
     numbers: dict[str, Number] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def final(self) -> bool:

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fanin import _core, limits, own_schemes
-from fanin.comparison import Row
+from fanin.comparison import Row, idle_seeds
 from fanin.result import Result, load
 from fanin.run_folder import RunError
 from fanin.runs import Job, PolicyLike, SchemeLike, SpecLike
@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
+MOST_WARNINGS = 20
+"""Most different warnings of runs that a sweep tells."""
+
 ESTIMATE_S = 30.0
 """The longest time for estimating the costs of runs before the first one starts."""
 
@@ -68,6 +71,8 @@ class SweepRun:
     """Identifies the run: a hash of the checked spec, of the files that it reads and of Fanin's version."""
     folder: Path | None
     """Its run folder, if that was kept."""
+    warnings: list[str] = field(default_factory=list)
+    """Those of the run."""
 
     def load(self) -> Result:
         """Reads the whole run. Raises `RunError` if it was not kept."""
@@ -107,6 +112,33 @@ class Sweep:
     def errors(self) -> list[str]:
         """Errors of single runs that failed or are not to be trusted."""
         return [f"{label_of(run.settings)}: {error}" for run in self.runs for error in run.errors]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of runs, each once with the first run that has it, the first `MOST_WARNINGS` of them; and one
+        about seeds that change nothing."""
+        first: dict[str, str] = {}
+        count: dict[str, int] = {}
+        for run in self.runs:
+            for warning in run.warnings:
+                first.setdefault(warning, label_of(run.settings))
+                count[warning] = count.get(warning, 0) + 1
+        told = []
+        for warning, label in [*first.items()][:MOST_WARNINGS]:
+            others = f" and {count[warning] - 1} more" if count[warning] > 1 else ""
+            told.append(f"{label}{others}: {warning}" if count[warning] < len(self.runs) else warning)
+        if len(first) > MOST_WARNINGS:
+            told.append(f"{len(first) - MOST_WARNINGS} more warnings; --keep-runs keeps the folders of runs, with all")
+        return [*told, *self._idle_seeds()]
+
+    def _idle_seeds(self) -> list[str]:
+        groups: dict[str, list[dict[str, float | str | int | None]]] = {}
+        for run in self.runs:
+            if run.numbers:
+                place = {column: value for column, value in run.settings.items() if column != grid.SEED}
+                same = {name: value for name, value in run.numbers.items() if name not in ("seconds", "event_hash")}
+                groups.setdefault(label_of(place), []).append(same)
+        return idle_seeds([*groups.items()])
 
     @property
     def failed(self) -> list[SweepRun]:
@@ -340,6 +372,7 @@ def _sweep(root: Path, record: Record, parts: Mapping[str, Part], *, cancelled: 
             numbers=numbers,
             key=planned["key"],
             folder=kept if kept is not None and kept.is_dir() else None,
+            warnings=part.warnings if part is not None else [],
         )
     return Sweep(root, record["name"], list(runs.values()), cancelled)
 
@@ -411,7 +444,8 @@ class _Landing:
     def landed(self, done: Done) -> None:
         """A row."""
         status = UNTRUSTED if done.errors else DONE
-        part = Part(done.key, self._points[done.key].label, status, _core.__version__, done.errors, done.numbers)
+        label = self._points[done.key].label
+        part = Part(done.key, label, status, _core.__version__, done.errors, done.numbers, done.warnings)
         self._store.land(part, done.packed)
 
     def killed(self, key: str) -> None:

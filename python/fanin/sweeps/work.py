@@ -60,6 +60,7 @@ class Done:
     """It was stopped; nothing of it is kept."""
     errors: list[str] = field(default_factory=list)
     """The reasons not to trust the result."""
+    warnings: list[str] = field(default_factory=list)
     packet_hops: int = 0
     numbers: dict[str, Number] = field(default_factory=dict)
     measured: Measured = field(default_factory=dict)
@@ -94,6 +95,7 @@ def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) ->
             task.key,
             None,
             errors=result.summary()["errors"],
+            warnings=result.warnings,
             packet_hops=int(result.manifest["packet_hops"]),
             numbers=numbers_of(result) if task.measure is None else {},
             measured=task.measure(result) if task.measure is not None else {},

@@ -125,6 +125,10 @@ impl Scheme for DcqcnNs3 {
         }
     }
 
+    fn needs_marks(_: &Params) -> bool {
+        true
+    }
+
     fn check(p: &Params) -> Result<(), &'static str> {
         let least = Time::from_us(1);
         require([

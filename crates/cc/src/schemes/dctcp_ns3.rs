@@ -96,6 +96,10 @@ impl Scheme for DctcpNs3 {
         }
     }
 
+    fn needs_marks(_: &Params) -> bool {
+        true
+    }
+
     fn check(p: &Params) -> Result<(), &'static str> {
         require([
             ((0.0..=1.0).contains(&p.g), "g must be 0 to 1, like 0.0625 (1/16)"),

@@ -20,8 +20,8 @@ const PER_WAY: f64 = 40.0;
 const PER_NODE: f64 = 2000.0;
 const AT_LEAST: f64 = 2e6;
 
-/// The cost of a run of a configuration on its own network model; `speed` as for [`super::estimate`].
-pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
+/// The network of a configuration, hosts first, and the place of each of its nodes there.
+pub fn graph(setup: &Setup) -> (Graph, Vec<u32>) {
     let topology = &setup.topology;
     let mut place = vec![0u32; topology.is_switch.len()];
     let nodes = 0..place.len();
@@ -32,8 +32,14 @@ pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
         let [a, b] = [link.a, link.b].map(|node| NodeId(place[node as usize]));
         Link::new(a, b, Rate::from_bps(link.rate), Time::from_ns(link.delay.ns))
     };
-    let graph =
-        Graph { hosts, names: vec![String::new(); place.len()], links: topology.links.iter().map(link).collect() };
+    let links = topology.links.iter().map(link).collect();
+    (Graph { hosts, names: vec![String::new(); place.len()], links }, place)
+}
+
+/// The cost of a run of a configuration on its own network model; `speed` as for [`super::estimate`].
+pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
+    let (graph, place) = graph(setup);
+    let hosts = graph.hosts;
     let payload = f64::from(setup.config.payload.max(1));
     let paths = Paths::new(&graph, u64::from(setup.config.payload) + HEADER, ACK);
     let mut table = Table::new(&paths);

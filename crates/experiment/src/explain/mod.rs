@@ -4,16 +4,22 @@
 //! take a second at most, whatever the spec asks for.
 
 mod cost;
+mod could_pause;
+mod exact;
 mod hpcc;
 mod load;
 mod network;
 mod paths;
+mod pauses;
 mod rules;
 mod trial;
 
 pub use cost::{Cost, Share, bytes_text, grouped, time_text};
+pub use exact::{explain_exactly, explain_under};
 pub use hpcc::estimate_hpcc;
+pub(crate) use network::rates_of_switches;
 pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
+pub use pauses::Pauses;
 pub use rules::{Class, Headroom, MarkingOf, Threshold};
 
 use crate::CheckedSpec;
@@ -40,6 +46,10 @@ pub struct Explanation {
     pub load: Vec<TierLoad>,
     /// Estimated cost of the run.
     pub cost: Cost,
+    /// Whether PFC could act at all, of the flows of a configuration of the ns-3 HPCC simulator.
+    pub pauses: Option<Pauses>,
+    /// Remarks about the numbers.
+    pub remarks: Vec<String>,
     /// Warnings for the results.
     pub warnings: Vec<String>,
 }
@@ -89,7 +99,7 @@ pub struct TierLoad {
 pub fn explain(checked: &CheckedSpec) -> Explanation {
     let paths = paths_of(checked);
     let mut table = Table::new(&paths);
-    let network = network::network(checked, &paths, &mut table);
+    let network = network::network(&checked.network().graph, &paths, &mut table);
     let classes = rules::classes(checked, &network);
     let offers = load::offers(checked, &[], &mut table);
     let cost = cost::cost(checked, &paths, &mut table, &offers, trial::speed());
@@ -132,6 +142,8 @@ pub fn explain(checked: &CheckedSpec) -> Explanation {
         network,
         classes,
         cost,
+        pauses: None,
+        remarks: Vec::new(),
         warnings: checked.foreseen(),
     }
 }
@@ -156,11 +168,8 @@ pub(crate) fn longest_rtt(checked: &CheckedSpec) -> Time {
 
 fn paths_of(checked: &CheckedSpec) -> Paths {
     let network = checked.network();
-    let packet = &network.packet;
     // As the fabric counts them, including the bytes that schemes add.
-    let extra = checked.traffics().iter().map(|traffic| traffic.scheme.header_overhead().data).max().unwrap_or(0);
-    let wire = u64::from(packet.payload) + u64::from(packet.header) + u64::from(extra);
-    Paths::new(&network.graph, wire, u64::from(packet.ack))
+    Paths::new(&network.graph, checked.largest_packet(), u64::from(network.packet.ack))
 }
 
 #[cfg(test)]

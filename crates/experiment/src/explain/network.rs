@@ -2,7 +2,6 @@
 
 use super::load::Table;
 use super::paths::Paths;
-use crate::CheckedSpec;
 use fanin_fabric::topology::Graph;
 use fanin_units::{Rate, Time};
 use serde::Serialize;
@@ -135,9 +134,8 @@ fn place(tier: &str) -> (u32, i64) {
     }
 }
 
-/// The network of a checked spec.
-pub fn network(checked: &CheckedSpec, paths: &Paths, table: &mut Table<'_>) -> Network {
-    let graph = &checked.network().graph;
+/// A network, in numbers.
+pub fn network(graph: &Graph, paths: &Paths, table: &mut Table<'_>) -> Network {
     Network {
         hosts: graph.hosts,
         switches: graph.switches(),

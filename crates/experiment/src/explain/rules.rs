@@ -130,7 +130,8 @@ pub fn classes(checked: &CheckedSpec, network: &Network) -> Vec<Class> {
     config.classes.iter().enumerate().map(of).collect()
 }
 
-fn marking(marking: &Marking, rate: Rate, ports: u64, bdp: f64) -> MarkingOf {
+/// The marking of ports of a rate.
+pub fn marking(marking: &Marking, rate: Rate, ports: u64, bdp: f64) -> MarkingOf {
     let threshold = |key: &'static str, bytes: u64| Threshold {
         key,
         bytes,

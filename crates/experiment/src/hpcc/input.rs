@@ -48,14 +48,21 @@ pub enum For {
 /// All that is read.
 #[derive(Clone, Debug)]
 pub struct Files {
+    /// The configuration.
     pub config: Config,
+    /// Its topology.
     pub topology: Topology,
+    /// Its flows.
     pub flows: Vec<Flow>,
+    /// Nodes to trace.
     pub traced: Vec<u32>,
+    /// Warnings about the files.
     pub warnings: Vec<Warning>,
     /// Keys that a run under a scheme does not take.
     pub not_taken: Vec<String>,
+    /// The configuration's file name, without its ending.
     pub name: String,
+    /// The configuration as it was read.
     pub text: String,
     /// The configuration's file, and the folder where its paths start, as absolute paths.
     pub origin: [String; 2],

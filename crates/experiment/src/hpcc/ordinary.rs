@@ -7,7 +7,7 @@ use super::setup::traffic_name;
 use crate::built::Built;
 use crate::run::{Outcome, Progress};
 use crate::spec::{CheckedSpec, Spec};
-use crate::{Problems, ideal, short_window};
+use crate::{Problems, ideal};
 use fanin_formats::hpcc::{Config, Flow, Link, balancing, nanoseconds};
 use fanin_ns3::files;
 use fanin_ns3::results::Finished;
@@ -75,6 +75,11 @@ impl Ordinary {
         Ok(Self { checked, files, flows: flows.into_values().collect() })
     }
 
+    /// The configuration and the files that it names.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// The spec.
     pub fn checked(&self) -> &CheckedSpec {
         &self.checked
@@ -85,8 +90,7 @@ impl Ordinary {
     /// # Errors
     /// When the FCT file cannot be written.
     pub fn run(&self, threads: usize, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
-        let mut built = Built { threads, ..self.checked.build() };
-        built.warnings.extend(short_window(&self.checked));
+        let built = Built { threads, ..self.checked.build() };
         let mut outcome = crate::run::run(built, progress);
         ideal::apply(&self.checked, Vec::new(), &mut outcome.run, &mut || true);
         if self.files.too_many_routes().is_none() {

@@ -2,15 +2,17 @@
 //! its name, and a flow finishes when its sender knows, as in the FCT file.
 
 use super::setup::{Setup, traffic_name};
+use crate::aftermath;
 use crate::run::MOST_NAMED;
 use fanin_fabric::topology::{Graph, Link};
 use fanin_fabric::{ClassCounters, FlowRecord, Hop, PortCounters, Totals, TrafficCounters};
 use fanin_formats::hpcc;
 use fanin_ns3::packet::Kind;
 use fanin_ns3::results::{Drop, Pause, Record, Seen};
+use fanin_ns3::stuck::Stuck;
 use fanin_ns3::{Network, files};
 use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, Traced, TrafficInfo, port_names};
-use fanin_units::{NodeId, PortId, Rate, Time};
+use fanin_units::{Bytes, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 
 /// The most events of a kind that are kept.
@@ -48,7 +50,7 @@ pub fn hand_over(setup: &Setup, network: &Network, pauses: &Pauses, left_out: (u
     };
     let (traffics, flows) = messages(setup, network, &place);
     let class = |name: &str, lossless| ClassInfo { name: name.to_string(), lossless };
-    Run {
+    let mut run = Run {
         events: incidents(setup, network, pauses, left_out, &graph, &place),
         graph,
         traffics,
@@ -72,7 +74,26 @@ pub fn hand_over(setup: &Setup, network: &Network, pauses: &Pauses, left_out: (u
         host_waits: Vec::new(),
         pauses: Vec::new(),
         files: spools,
+    };
+    for detail in aftermath::never(network.stuck().iter().map(|stuck| waits(&run, stuck))) {
+        run.events.push(Event::new(run.stopped, EventKind::Warning, "run", detail));
     }
+    run
+}
+
+/// What a flow that will never finish waits for.
+fn waits(run: &Run, stuck: &Stuck) -> String {
+    let rest = match run.flows.get(stuck.flow).map_or(0, |flow| flow.bytes - stuck.sent) {
+        0 => "its sender has sent everything",
+        _ => "its sender has used up its window",
+    };
+    format!(
+        "{}: {rest} and knows of {} that have arrived; since {}, nothing of it has been on its way, and that simulator \
+         has no retransmission timeout",
+        aftermath::name(run, stuck.flow),
+        Bytes(stuck.acked),
+        Time::from_ns(stuck.since)
+    )
 }
 
 /// The network, and each node's place in it.
@@ -288,9 +309,7 @@ pub fn hops_of(network: &Network, flow: u32) -> Vec<Hop> {
 
 /// The name of a followed flow.
 pub fn traced_as(run: &Run, flow: u32) -> Traced {
-    let at = flow as usize;
-    let traffic = run.flows.get(at).map_or(0, |record| usize::from(record.traffic));
-    Traced { flow, name: format!("{}:{}", run.traffics[traffic].name, run.numbers[at]) }
+    Traced { flow, name: aftermath::message(run, flow as usize) }
 }
 
 /// Hops with the nodes of the tables: hosts come first there.

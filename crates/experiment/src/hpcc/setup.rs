@@ -1,10 +1,13 @@
 //! A configuration with the files that it names: read and validated.
 
 use super::input::{Files, For, Reading};
-use crate::{Problem, Problems};
+use super::series;
+use crate::{Problem, Problems, checks};
 use fanin_formats::hpcc::{Config, Flow, Topology};
 use fanin_formats::{Error, Warning};
 use fanin_ns3::law;
+use fanin_units::Time;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A configuration with all files that it names, validated.
@@ -22,6 +25,8 @@ pub struct Setup {
     pub warnings: Vec<Warning>,
     /// Whether switches serve ACKs before data, which no configuration key sets.
     pub acks_first: bool,
+    /// Time between samples of its queues and flows, ns.
+    series: Option<u64>,
     pub(super) settings: fanin_cc::Settings,
     pub(super) name: String,
     text: String,
@@ -47,7 +52,9 @@ impl Setup {
             .into());
         }
         let settings = law::settings(&files.config).map_err(fail)?;
-        let Files { config, topology, flows, traced, warnings, name, text, origin, .. } = files;
+        let Files { config, topology, flows, traced, mut warnings, name, text, origin, .. } = files;
+        let exact = checks::Exact { file, config: &config, topology: &topology, law: &settings };
+        warnings.extend(checks::of_configuration(&exact));
         let hosts = topology.is_switch.iter().filter(|s| !**s).count();
         if settings.header_overhead().telemetry && hosts > 1 {
             let crossed = most_switches(&topology, config.payload);
@@ -61,7 +68,20 @@ impl Setup {
             }
         }
         let reading = reading.clone();
-        Ok(Self { config, topology, flows, traced, warnings, acks_first: false, settings, name, text, origin, reading })
+        Ok(Self {
+            config,
+            topology,
+            flows,
+            traced,
+            warnings,
+            acks_first: false,
+            series: None,
+            settings,
+            name,
+            text,
+            origin,
+            reading,
+        })
     }
 
     /// The configuration's file name, without its ending.
@@ -69,12 +89,56 @@ impl Setup {
         &self.name
     }
 
+    /// Samples the queues of switches, and the flows, so often from the first flow on.
+    ///
+    /// # Errors
+    /// If that is too often.
+    pub fn sample(&mut self, every: Time) -> Result<(), String> {
+        let [first, stop] = self.sampled();
+        self.series = Some(series::check(every, first, stop)?);
+        Ok(())
+    }
+
+    /// Time between samples, ns.
+    pub fn series(&self) -> Option<u64> {
+        self.series
+    }
+
+    /// From when to when samples are taken, ns.
+    fn sampled(&self) -> [u64; 2] {
+        [self.flows.first().map_or(0.0, |flow| flow.start), self.config.stop].map(fanin_ns3::time::seconds)
+    }
+
+    /// The window of a run's measurements, with its series, in its file.
+    fn measured(&self) -> String {
+        let stop = (self.config.stop * 1e9) as u64;
+        let Some(every) = self.series else { return format!("warm_up = \"0 s\"\nwindow = \"{stop} ns\"\n") };
+        let [first, stop] = self.sampled();
+        let mut next: BTreeMap<u16, u32> = BTreeMap::new();
+        let names = self.flows.iter().take(series::MOST_FLOWS).map(|flow| {
+            let number = next.entry(flow.dport).or_default();
+            *number += 1;
+            format!("\"{}:{}\"", traffic_name(flow.dport), *number - 1)
+        });
+        format!(
+            "warm_up = \"{first} ns\"\nwindow = \"{} ns\"\nseries = [{{ what = \"queue\", where = \"switch-ports\", \
+             every = \"{every} ns\" }}, {{ what = \"flow\", where = [{}], every = \"{every} ns\" }}]\n",
+            stop.saturating_sub(first),
+            names.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    /// Its control law, with its parameters.
+    pub fn settings(&self) -> &fanin_cc::Settings {
+        &self.settings
+    }
+
     /// The id of its control law among the schemes.
     pub fn scheme(&self) -> &'static str {
         self.settings.id()
     }
 
-    /// The specification in a run's folder: the names in the tables, and the configuration as it was read.
+    /// What ran, in a run's folder: the names in the tables, and the configuration as it was read.
     pub fn document(&self) -> String {
         let quote = |text: &str| serde_json::to_string(text).unwrap_or_default();
         let switches = self.topology.is_switch.iter().filter(|s| **s).count();
@@ -84,7 +148,7 @@ impl Setup {
              = {}\nhpcc_file = {}\nhpcc_folder = {}\nhpcc_dialect = {}\n\
              hpcc_topology = {}\nskip_unknown_keys = {}\nacks_first = {}\n\n[network.topology]\n\
              kind = {}\nhosts = {hosts}\n\
-             switches = {switches}\n\n[measure]\nwarm_up = \"0 s\"\nwindow = \"{} ns\"\n\
+             switches = {switches}\n\n[measure]\n{}\
              slowdown = \"the formula of the ns-3 HPCC simulator\"\n\n[[traffic]]\nname = \
              \"all\"\nscheme = {}\n",
             quote(&self.name),
@@ -96,7 +160,7 @@ impl Setup {
             self.reading.skip_unknown_keys,
             self.acks_first,
             quote(&self.config.topology_file),
-            (self.config.stop * 1e9) as u64,
+            self.measured(),
             quote(self.scheme()),
         )
     }

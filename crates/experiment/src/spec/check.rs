@@ -10,6 +10,7 @@ use super::network::check_network;
 use super::shape::advice;
 use super::traffic::check_traffics;
 use super::{CheckedSpec, Spec};
+use crate::checks;
 use crate::error::Problems;
 use crate::ports_of;
 use fanin_fabric::NetworkConfig;
@@ -61,16 +62,14 @@ impl Spec {
             return Err(problems);
         }
         match (network, measure, traffics) {
-            (Some(network), Some(measure), Some((traffics, workloads, places))) => Ok(CheckedSpec {
-                document,
-                source: source.clone(),
-                network,
-                traffics,
-                workloads,
-                places,
-                measure,
-                warnings,
-            }),
+            (Some(network), Some(measure), Some((traffics, workloads, places))) => {
+                let source = source.clone();
+                let mut checked =
+                    CheckedSpec { document, source, network, traffics, workloads, places, measure, warnings };
+                let foreseen = checks::of_spec(&checked);
+                checked.warnings.splice(..0, foreseen);
+                Ok(checked)
+            }
             // Each of them is missing only if a problem was added.
             _ => Err(source.problem("", "this spec cannot run", "").into()),
         }

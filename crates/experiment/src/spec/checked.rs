@@ -51,6 +51,13 @@ impl CheckedSpec {
         HostNames::new(&self.network.graph.names[..self.network.graph.hosts as usize])
     }
 
+    /// Bytes of the largest data packet on the wire, with those that schemes add.
+    pub fn largest_packet(&self) -> u64 {
+        let packet = &self.network.packet;
+        let extra = self.traffics.iter().map(|traffic| traffic.scheme.header_overhead().data).max().unwrap_or(0);
+        u64::from(packet.payload) + u64::from(packet.header) + u64::from(extra)
+    }
+
     /// Warnings for the results.
     pub fn warnings(&self) -> &[String] {
         &self.warnings

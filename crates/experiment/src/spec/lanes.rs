@@ -21,8 +21,6 @@ pub struct Needs {
     pub overhead: u16,
     /// The traffics that deflect above a threshold: number, class, threshold in bytes.
     thresholds: Vec<(usize, usize, u64)>,
-    /// The traffics that need marks: number, class, scheme.
-    marked: Vec<(usize, usize, String)>,
     /// How messages of deflecting traffics enter the escape lane.
     escapes: Vec<EscapeEntry>,
     /// What schemes that send credits require.
@@ -40,9 +38,6 @@ pub fn needs(document: &Document, checker: &mut Checker<'_>) -> Needs {
         let Some(class) = traffic.class.as_ref().map_or(Some(0), |name| names.position(|other| other == name)) else {
             continue;
         };
-        if scheme.needs_marks() && traffic.ecn {
-            needs.marked.push((i, class, scheme.id().to_string()));
-        }
         if let Some(deflection) = scheme.deflection() {
             if !deflection.above_marks {
                 needs.thresholds.push((i, class, deflection.threshold.get()));
@@ -95,22 +90,6 @@ impl Needs {
             let report = prove(graph, *entry);
             if !report.holds() {
                 checker.warnings.push(format!("{report}: deflected messages may deadlock"));
-            }
-        }
-    }
-
-    /// Warns where a scheme needs marks and neither its class nor the queue of hosts gives any. `fanin compare
-    /// --schemes all` leaves out schemes with a warning of a key `scheme`.
-    pub fn warn_of_no_marks(&self, classes: &[ClassConfig], hosts_mark: bool, checker: &mut Checker<'_>) {
-        for (traffic, class, scheme) in &self.marked {
-            let Some(class) = classes.get(*class).filter(|_| !hosts_mark) else { continue };
-            let mut markings = std::iter::once(&class.marking).chain(class.marking_by_rate.iter().map(|(_, m)| m));
-            if markings.all(|marking| *marking == Marking::Off) {
-                checker.warnings.push(format!(
-                    "traffic[{traffic}].scheme: {scheme} slows down by congestion marks, and no packet of class \"{}\" \
-                     is ever marked; set network.marking",
-                    class.name
-                ));
             }
         }
     }

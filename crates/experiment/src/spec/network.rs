@@ -35,8 +35,6 @@ pub fn check_network(
     let inherits = fill_classes(network, wire);
     let classes = check_classes(network, checker);
     needs.check_thresholds(&classes, checker);
-    let hosts_mark = network.host_queue.as_ref().is_some_and(|queue| queue.mark_above.is_some());
-    needs.warn_of_no_marks(&classes, hosts_mark, checker);
     let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
     let classes = needs.credit.add_class(classes, network, wire, MAX_CLASSES, checker);
     let mut graph = graph?;

@@ -19,6 +19,9 @@ pub struct Spec {
     pub(super) source: Source,
 }
 
+/// The key of the file of a configuration, in what an exact run of it leaves.
+const CONFIGURATION: &str = "hpcc_file";
+
 impl PartialEq for Spec {
     fn eq(&self, other: &Self) -> bool {
         self.document == other.document
@@ -65,6 +68,13 @@ impl Spec {
     }
 
     fn from_value(value: Value, source: Source) -> Result<Self, Problems> {
+        if let Some(file) = value.get(CONFIGURATION) {
+            let [file, folder] =
+                [Some(file), value.get("hpcc_folder")].map(|v| v.and_then(Value::as_str).unwrap_or("?"));
+            let problem = "this is a configuration of the ns-3 HPCC simulator as a run of it left it, and no spec";
+            let right = format!("run it again from {folder}, where it ran: fanin run --hpcc {file}");
+            return Err(source.problem("", problem, right).into());
+        }
         let misfits = shape::misfits(&value, &schema_value());
         let problems = misfits.into_iter().map(|m| source.problem(&m.path, m.problem, m.right)).collect();
         if let Some(problems) = Problems::new(problems) {

@@ -35,7 +35,7 @@ impl Room<'_> {
             BufferPolicy::PerPort { pfc, .. } | BufferPolicy::Pooled { pfc, .. } if lossless > 0 => pfc,
             _ => return,
         };
-        let (mut worst, mut too_small) = ((0, 0), None);
+        let mut worst = (0, 0);
         let mut of_node = vec![0u128; self.graph.names.len()];
         // There are many links, but few kinds.
         let mut kind = (Rate::ZERO, Time::NEVER, 0);
@@ -47,22 +47,11 @@ impl Room<'_> {
                     pfc::headroom(link.rate, (link.delay, self.response), self.wire, self.pause),
                 );
             }
-            let computed = kind.2;
-            let needed = pfc.headroom.unwrap_or(computed);
-            if needed < computed {
-                too_small.get_or_insert((needed, computed));
-            }
+            let needed = pfc.headroom.unwrap_or(kind.2);
             worst = worst.max((needed, i));
             for end in [link.a, link.b] {
                 of_node[end.ix()] += u128::from(needed);
             }
-        }
-        if let Some((needed, computed)) = too_small {
-            checker.warnings.push(format!(
-                "network.buffer.headroom = {} may lose packets of lossless classes; some link needs {}",
-                Bytes(needed),
-                Bytes(computed)
-            ));
         }
         let right = "give more buffer, a smaller headroom, shorter or slower links, or policy = \"lossy\"";
         let own = |i: usize| format!("network.classes[{i}].share");

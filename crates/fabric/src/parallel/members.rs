@@ -104,7 +104,7 @@ impl ParallelSimulation {
         if shared > alone { self.count() } else { 1 }
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = &Simulation> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Simulation> {
         self.members.iter().map(|member| member.as_deref().expect("members are here between runs"))
     }
 

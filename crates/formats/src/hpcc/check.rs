@@ -36,14 +36,6 @@ pub fn check(file: &str, config: &Config, topology: &Topology, flows: &[Flow]) -
         let what = format!("parallel links between {a} and {b}: only the last of them carries packets");
         warnings.push(Warning { file: config.topology_file.clone(), line: 0, what });
     }
-    if config.cc_mode == 3 {
-        let odd = topology.links.iter().find(|link| ![25, 50, 100, 200, 400].contains(&(link.rate / 1_000_000_000)));
-        if let Some(link) = odd {
-            // The telemetry of a hop encodes its rate as one of five.
-            let odd = format!("its telemetry cannot encode {} b/s, only 25, 50, 100, 200 and 400 Gb/s", link.rate);
-            warnings.push(Warning { file: config.topology_file.clone(), line: 0, what: odd });
-        }
-    }
     for (at, flow) in flows.iter().enumerate() {
         let wrong = check_exact(flow, f64::NEG_INFINITY);
         wrong.unwrap_or_else(|what| errors.push(of_flows(format!("flow {}: {what}", at + 1))));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Manifest, Run};
+use crate::{Manifest, Ran, Run};
 use crate::{SizeRange, summarise, tests::example};
 use arrow_ipc::reader::FileReader;
 use fanin_units::Time;
@@ -33,7 +33,11 @@ fn write(target: &Path, run: &Run, name: &str, overwrite: bool) -> Result<(), Re
     let summary = summarise(&example(), SizeRange::ALL, false);
     let manifest = Manifest::new(name, 1, run, 0.5, false);
     let spec_toml = "spec_version = 1\n";
-    write_folder(target, &RunFiles { spec_toml, manifest: &manifest, run, summary: &summary }, overwrite)
+    write_folder(
+        target,
+        &RunFiles { ran: Ran::Spec(spec_toml), manifest: &manifest, run, summary: &summary },
+        overwrite,
+    )
 }
 
 fn manifest_name(target: &Path) -> String {
@@ -101,7 +105,7 @@ fn a_run_that_was_stopped_is_marked() {
         let target = place.0.join(name);
         let summary = summarise(run, SizeRange::ALL, false);
         let manifest = Manifest::new(name, 1, run, 0.5, true);
-        let files = RunFiles { spec_toml: "", manifest: &manifest, run, summary: &summary };
+        let files = RunFiles { ran: Ran::Spec(""), manifest: &manifest, run, summary: &summary };
         write_folder(&target, &files, false).unwrap();
         let manifest = fs::read_to_string(target.join(MANIFEST)).unwrap();
         assert!(manifest.contains("\"complete\": false"), "{manifest}");

@@ -551,7 +551,17 @@ fn a_scheme_that_needs_marks_is_told_where_nothing_marks() {
         let warnings = checked(&text).unwrap().warnings().to_vec();
         warnings.iter().any(|text| text.starts_with("traffic[0].scheme: ") && text.contains("congestion marks"))
     };
-    for scheme in ["dcqcn", "dcqcn-vendor", "dctcp", "dctcp-rate", "newreno-ecn", "cubic-ecn", "rcc-ecn"] {
+    for scheme in [
+        "dcqcn",
+        "dcqcn-vendor",
+        "dctcp",
+        "dctcp-rate",
+        "newreno-ecn",
+        "cubic-ecn",
+        "rcc-ecn",
+        "dcqcn-ns3",
+        "dctcp-ns3",
+    ] {
         assert!(warned(scheme, "", ""), "{scheme}");
         assert!(!warned(scheme, "marking = { kind = \"step\", above = \"5 KB\" }", ""), "{scheme}");
     }
