@@ -1,5 +1,7 @@
 """Weights and priorities of classes as users write them: a test plan for switches."""
 
+from typing import Any
+
 import pytest
 
 import fanin
@@ -16,19 +18,20 @@ NETWORK = {
     "buffer": {"policy": "lossless", "per_port": "500 KB"},
     "classes": [{"name": "a"}, {"name": "b"}],
 }
+TRAFFIC: list[dict[str, Any]] = [
+    {
+        "name": name,
+        "scheme": "none",
+        "class": name,
+        "pattern": {"kind": "long", "senders": [f"h{at}"], "receivers": [f"h{at + 2}"], "count": 1},
+    }
+    for at, name in enumerate("ab")
+]
 TWO = {
     "spec_version": 1,
     "name": "classes",
     "network": NETWORK,
-    "traffic": [
-        {
-            "name": name,
-            "scheme": "none",
-            "class": name,
-            "pattern": {"kind": "long", "senders": [f"h{at}"], "receivers": [f"h{at + 2}"], "count": 1},
-        }
-        for at, name in enumerate("ab")
-    ],
+    "traffic": TRAFFIC,
     "measure": {"warm_up": "100 us", "window": "1 ms"},
 }
 """Two flows of two classes, each at the rate of the one link that both cross."""
@@ -58,3 +61,14 @@ def test_explain_shows_whose_turn_is_when() -> None:
     turns = [(of["priority"], of["weight"]) for of in fanin.explain(TWO, set=[classes])["classes"]]
     assert turns == [(1, 1), (None, 3)]
     assert [(of["priority"], of["weight"]) for of in fanin.explain(TWO)["classes"]] == [(None, None)] * 2
+
+
+def test_a_host_on_a_wire_chooses_as_in_the_simulator() -> None:
+    traffic = [{**of, "pattern": {**of["pattern"], "senders": ["h0"]}} for of in TRAFFIC]
+    classes = [{"name": "a", "weight": 3}, {"name": "b", "weight": 2}]
+    spec = {**TWO, "traffic": traffic, "network": {**NETWORK, "classes": classes}, "measure": {"window": "100 us"}}
+    places = [fanin.run(spec, on=on, progress=False) for on in ("simulator", "wire")]
+    one, other = (found.flows() for found in places)
+    assert one.equals(other)
+    a, b = one["delivered_bytes"] / 1460
+    assert abs(2 * a - 3 * b) < 6, "within a turn of three packets and two"
