@@ -7,6 +7,7 @@ of several runs return their mean with a band, as `over_seeds.mean_curve` does.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -362,10 +363,14 @@ def pauses_left_out(result: Result) -> int:
 
 def missing(result: Result, what: str, line: str) -> RunError:
     """The error for a quantity that was not measured, with the line of the spec that would."""
+    return RunError(f"{result.label}: {what} not measured; {how_to_measure(result, line)}")
+
+
+def how_to_measure(result: Result, line: str) -> str:
+    """What makes a run measure a quantity: a line of its spec, or an option where it has none."""
     if (file := result.spec.get("hpcc_file")) and "series" not in section(result.spec, "measure"):
-        again = f'run it again with a series: fanin run --hpcc {file} --series "10 us"'
-        return RunError(f"{result.label}: {what} not measured; {again}")
-    return RunError(f"{result.label}: {what} not measured; add to measure.series: {line}")
+        return f'run it again with a series: fanin run --hpcc {shlex.quote(str(file))} --series "10 us"'
+    return f"add to measure.series: {line}"
 
 
 def _flow_line(result: Result) -> str:

@@ -117,8 +117,8 @@ fn every_scheme_acts_under_congestion_and_rests_without() {
             finish(&mut sim);
             check_all_arrived(&sim);
             let acted: u64 = acts(&sim).map(|(_, n)| n).sum();
-            // Two schemes have no actions, and the first interval of another, with a round-trip time of 200 ms, is longer
-            // than the run.
+            // Two schemes have no actions, and the first interval of another, with a round-trip time of 200 ms, is
+            // longer than the run.
             assert_eq!(acted > 0, !["none", "fixed-rate", "rcp-ns2"].contains(preset), "{preset}: {acted}");
             // That of ns-3 has no CNPs: ACKs carry the marks.
             if preset.starts_with("dcqcn") && !preset.contains("ns3") {

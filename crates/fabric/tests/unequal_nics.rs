@@ -44,7 +44,7 @@ fn waiting(preset: &str) -> u64 {
         // last one arrives. Of the second flight each ACK releases two, in the time that one takes.
         "newreno" | "cubic" => 10 - 3,
         "dctcp" if preset == "dctcp" => 10 - 3,
-        // One packet in the first flight, and each ACK releases two, in the time that one takes: half of a flight waits.
+        // One packet in the first flight, and each ACK releases two, in the time that one takes: half a flight waits.
         // Flights of 1, 2, 4, 8 and 5; and where the window doubles more slowly, of at most 4.
         "rcc" => 8 / 2,
         "ictcp" => 4 / 2,

@@ -216,7 +216,8 @@ def queue_lengths(runs: Runs) -> Chart:
     place = queue_place(runs.any)
     if place is None:
         line = '{ what = "queue", where = "switch-ports", every = "10 us" }'
-        return Chart("queue-lengths", "Queue lengths", None, f"no queue was sampled; add to measure.series: {line}")
+        how = over_time.how_to_measure(runs.any, line)
+        return Chart("queue-lengths", "Queue lengths", None, f"no queue was sampled; {how}")
     curves = []
     for scheme, results in runs.groups.items():
         lengths, tail = queue_tail(results, place)
@@ -302,7 +303,7 @@ def pauses(runs: Runs) -> Chart:
     if found.counted:
         y, of = "pauses begun, per hundredth of the run", " pauses began"
         line = '{ what = "port", where = "switch-ports", every = "10 us" }'
-        said = f"How long they lasted was not sampled; add to measure.series: {line}."
+        said = f"How long they lasted was not sampled; {over_time.how_to_measure(runs.any, line)}."
         if left_out := sum(found.left_out.values()):
             said += f" {left_out:,} later pauses are not in the table of events."
     traces = [trace for scheme, table in found.curves.items() for trace in runs.over_time(scheme, table, 1.0, of)]

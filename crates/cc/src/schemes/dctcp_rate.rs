@@ -11,8 +11,8 @@
 //! * Sender: ACKs. Losses do not change the rate.
 //!
 //! ## Control law
-//! R is the rate, C the line rate of the sender's NIC. A flow starts at R = C with alpha = `initial_alpha`. On an ACK, in
-//! this order:
+//! R is the rate, C the line rate of the sender's NIC. A flow starts at R = C with alpha = `initial_alpha`. On an ACK,
+//! in this order:
 //!
 //! * alpha: once for each window of data, alpha = (1 - g) alpha + g F, as in `dctcp`.
 //! * Cut: a marked ACK sets R = max(`min_rate`, R (1 - alpha/2)), not again before a byte is acknowledged that was sent

@@ -11,8 +11,9 @@
 //! * Sender: the round-trip time r of a segment: from its last packet's leaving to that packet's ACK.
 //!
 //! ## Control law
-//! R is the rate, C the line rate of the sender's NIC. A flow starts at R = C. A decision takes r, with D = (1 - `ewma`) D
-//! + `ewma` (r - that of the last decision) and gradient = D / `min_rtt`; at the first decision D = 0. In this order:
+//! R is the rate, C the line rate of the sender's NIC. A flow starts at R = C. A decision takes r, with D = (1 -
+//! `ewma`) D + `ewma` (r - that of the last decision) and gradient = D / `min_rtt`; at the first decision D = 0. In
+//! this order:
 //!
 //! * r < `t_low`: R = R + `additive_increase`.
 //! * r > `t_high`: R = R (1 - `beta` (1 - `t_high`/r)).
