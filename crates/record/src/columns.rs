@@ -204,7 +204,7 @@ pub static TABLES: [Table; 10] = [
                 "kind",
                 "",
                 "\"drop\", \"pause\", \"storm\" (a storm watchdog acts), \"link_down\", \"link_up\", \"reroute\" \
-                 (there are new routes, since a link went down or came up), \"fault\" (one of a host begins or ends) or \
+                 (a link went down or came up, and there are new routes), \"fault\" (one of a host begins or ends) or \
                  \"warning\".",
             ),
             column(
