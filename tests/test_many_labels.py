@@ -161,7 +161,10 @@ def test_a_signal_ends_printing_at_once(number: signal.Signals) -> None:
 
 
 def test_printing_leaves_the_handling_of_signals_as_it_was() -> None:
-    before = signal.getsignal(signal.SIGINT)
-    with stopping.printing(""):
-        assert signal.getsignal(signal.SIGINT) is not before
-    assert signal.getsignal(signal.SIGINT) is before
+    own = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with stopping.printing(""):
+            assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, own)

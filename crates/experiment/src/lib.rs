@@ -18,6 +18,7 @@ pub mod ideal;
 mod limits;
 pub mod loaded;
 mod ports;
+mod queue_counts;
 mod run;
 mod spec;
 mod toml_text;

@@ -2,6 +2,7 @@
 
 use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
+use crate::queue_counts::QueueCounts;
 use crate::{aftermath, congested, unmeasured};
 use fanin_cc::own::Failure;
 use fanin_fabric::parallel::plan;
@@ -10,8 +11,8 @@ use fanin_fabric::{
     ClassConfig, DropCause, Flows, Hop, HostWait, ParallelSimulation, PauseRecord, TrafficConfig, TrafficCounters, What,
 };
 use fanin_record::{
-    Bin, ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched,
-    numbers, port_names,
+    ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, numbers,
+    port_names,
 };
 use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -146,7 +147,7 @@ struct Sampler {
     series: Series,
     next: Time,
     /// Number of samples by whole kilobytes of queue.
-    counts: Vec<u64>,
+    counts: QueueCounts,
     /// First index of its entries in [`Run::watched`].
     first: u32,
 }
@@ -171,9 +172,6 @@ impl<T> Kept<T> {
         }
     }
 }
-
-/// Width of a bin of the queue histogram, in bytes.
-const BIN: u64 = 1000;
 
 struct Runner<'a> {
     sim: &'a mut dyn Engine,
@@ -220,7 +218,8 @@ impl<'a> Runner<'a> {
         }
         let mut first = 0;
         let samplers = measure.series.iter().map(|series| {
-            let sampler = Sampler { series: series.clone(), next: measure.warm_up, counts: Vec::new(), first };
+            let sampler =
+                Sampler { series: series.clone(), next: measure.warm_up, counts: QueueCounts::default(), first };
             first += watched_of(series).len() as u32;
             sampler
         });
@@ -368,12 +367,7 @@ impl<'a> Runner<'a> {
                 Sampled::Queues(ports) => {
                     for &port in ports {
                         let queue_bytes = self.sim.queued(port);
-                        // Bin 0 is the empty queue; bin k holds ((k-1) KB, k KB].
-                        let bin = queue_bytes.div_ceil(BIN) as usize;
-                        if sampler.counts.len() <= bin {
-                            sampler.counts.resize(bin + 1, 0);
-                        }
-                        sampler.counts[bin] += 1;
+                        sampler.counts.add(queue_bytes, 1);
                         if queue_bytes > 0 || sampler.series.zeros {
                             self.samples.push(Sample { time: at, port, queue_bytes });
                         }
@@ -645,19 +639,7 @@ fn histogram(sampler: &Sampler) -> Option<Histogram> {
     if matches!(sampler.series.of, Sampled::Watched(_)) {
         return None;
     }
-    // Values are whole bytes: (0, 1000] is [1, 1001).
-    let bounds = |bin: u64| if bin == 0 { (0, 1) } else { ((bin - 1) * BIN + 1, bin * BIN + 1) };
-    let bins = sampler
-        .counts
-        .iter()
-        .enumerate()
-        .filter(|(_, count)| **count > 0)
-        .map(|(bin, &count)| {
-            let (lower, upper) = bounds(bin as u64);
-            Bin { lower, upper, count }
-        })
-        .collect();
-    Some(Histogram { what: "queue".into(), place: sampler.series.place.clone(), bins })
+    Some(sampler.counts.histogram(&sampler.series.place))
 }
 
 #[cfg(test)]

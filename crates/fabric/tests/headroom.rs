@@ -129,14 +129,14 @@ fn pause_and_resume_come_to_the_picosecond() {
 
 #[test]
 fn a_response_time_puts_off_pause_and_resume_alike() {
-    // As above, with 2 us until A obeys, 2,500 bytes, and twelve packets.
+    // As above, with 2 us until A obeys, 2,500 bytes, and eleven packets.
     let mut config = network(behind_a_slow_link(gbps(1), us(1)));
     config.classes = vec![class(true, Marking::Off)];
     let headroom = needed_late(gbps(10), (us(1), us(2)), &PACKET);
     assert_eq!(headroom, 4064 + 2500 + 1500 + 1499);
     config.buffer = lossless(3 * 1500 + 1 + headroom, None);
     config.pauses.response = us(2);
-    let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 12 * PAYLOAD)]);
+    let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 11 * PAYLOAD)]);
     // The frame of 7 us takes 1.0512 us. Until it counts packets 6 to 9 have started. Packets 2 to 8 have to leave, the
     // last at 86.2 us, until only one is held.
     let paused = us(7 + 2) + ns(1051) + Time::from_ps(200);

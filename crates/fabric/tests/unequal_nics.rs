@@ -12,7 +12,7 @@ use fanin_units::Time;
 fn two_hosts(preset: &'static str, rates: [u64; 2], packets: u64, marking: Marking) -> Simulation {
     let links = [(0, 2, gbps(rates[0]), us(5)), (1, 2, gbps(rates[1]), us(5))];
     let mut config = network(graph(2, 1, &links));
-    config.classes = vec![class(false, marking.clone())];
+    config.classes = vec![class(false, marking)];
     if Settings::preset(preset).unwrap().lanes() != Lanes::One {
         config.classes.push(ClassConfig { name: "lane 1".into(), sibling_vl: Some(1), ..class(false, marking) });
     }

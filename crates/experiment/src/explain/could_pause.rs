@@ -121,7 +121,7 @@ pub fn ordinarily(files: &Files, checked: &CheckedSpec) -> Option<Pauses> {
 /// Packets of a flow that can be on their way at once, of `most` that its host has time for.
 fn packets(flow: &Flow, payload: u32, window: u64, most: f64) -> f64 {
     let payload = u64::from(payload.max(1));
-    let all = u64::from(flow.bytes).div_ceil(payload);
+    let all = flow.bytes.div_ceil(payload);
     // A packet is sent while less than the window is on its way.
     let at_once = all.min((window.saturating_add(payload - 1) / payload).saturating_add(1)) as f64;
     at_once.min(most.max(0.0).ceil())

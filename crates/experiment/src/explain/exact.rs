@@ -50,7 +50,7 @@ pub fn explain_exactly(setup: &Setup) -> Explanation {
     for flow in flows {
         let (messages, bytes) = by_port.entry(flow.dport).or_default();
         *messages += 1;
-        *bytes += u64::from(flow.bytes);
+        *bytes += flow.bytes;
     }
     let traffics: Vec<TrafficOf> = by_port
         .into_iter()

@@ -1,5 +1,6 @@
 //! Queues and flows of that simulator's network over time. Looking at it changes nothing of what happens there.
 
+use crate::queue_counts::QueueCounts;
 use fanin_ns3::Network;
 use fanin_record::{Part, Run, Sample, Seen, Watched};
 use fanin_units::{PortId, Time};
@@ -19,6 +20,7 @@ pub struct Sampler {
     samples: Vec<Sample>,
     seen: Vec<Seen>,
     left_out: u64,
+    counts: QueueCounts,
 }
 
 impl Sampler {
@@ -27,7 +29,15 @@ impl Sampler {
         let wiring = network.wiring();
         let at_switch = |device: &u32| wiring.is_switch[wiring.devices[*device as usize].node as usize];
         let switches = (0..wiring.devices.len() as u32).filter(at_switch).collect();
-        Self { every, due: first, switches, samples: Vec::new(), seen: Vec::new(), left_out: 0 }
+        Self {
+            every,
+            due: first,
+            switches,
+            samples: Vec::new(),
+            seen: Vec::new(),
+            left_out: 0,
+            counts: QueueCounts::default(),
+        }
     }
 
     /// Time of the next sample.
@@ -42,6 +52,7 @@ impl Sampler {
             let before = self.samples.len() + self.seen.len();
             for &device in &self.switches {
                 let queue_bytes = network.queued(device);
+                self.counts.add(queue_bytes, 1);
                 if queue_bytes > 0 && self.samples.len() < MOST_KEPT {
                     self.samples.push(Sample { time, port: PortId(device), queue_bytes });
                 } else {
@@ -64,6 +75,7 @@ impl Sampler {
             // While nothing is there, nothing comes before `now`.
             let idle = before == self.samples.len() + self.seen.len() && self.left_out == 0;
             let steps = if idle { (now - self.due) / self.every + 1 } else { 1 };
+            self.counts.add(0, (steps - 1).saturating_mul(self.switches.len() as u64));
             self.due = self.due.saturating_add(steps.saturating_mul(self.every));
         }
     }
@@ -78,6 +90,7 @@ impl Sampler {
         };
         let watched = run.flows.iter().enumerate().take(MOST_FLOWS).map(|(of, flow)| watched((of, &flow))).collect();
         (run.watched, run.series, run.watch) = (watched, self.samples, self.seen);
+        run.histograms = vec![self.counts.histogram("switch-ports")];
         self.left_out
     }
 }

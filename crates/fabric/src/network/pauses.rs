@@ -61,7 +61,8 @@ impl<Q: EventQueue> Network<Q> {
     /// Takes the pause frame of a port that takes effect now, the first of several.
     pub(super) fn frame_due(&mut self, port: PortIx, now: Time) -> Option<PauseFrame> {
         let coming = &mut self.pauses.as_mut()?.ports[port.ix()].coming;
-        coming.pop_front_if(|(at, _)| *at <= now).map(|(_, frame)| frame)
+        let due = coming.front().is_some_and(|(at, _)| *at <= now);
+        if due { coming.pop_front().map(|(_, frame)| frame) } else { None }
     }
 
     /// The classes whose pause state in a frame from the peer counts for a port: not those of a storm that the watchdog
