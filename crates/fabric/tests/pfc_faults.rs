@@ -26,7 +26,7 @@ fn slow(rate: Rate, buffer: u64, to: Time) -> HostFault {
 
 /// Of links of 10 Gb/s and 1 us.
 fn headroom() -> u64 {
-    pfc::headroom(gbps(10), (us(1), Time::ZERO), WIRE, PACKET.pause as u64)
+    pfc::headroom(gbps(10), us(1), WIRE, PACKET.pause as u64)
 }
 
 /// Host 0, switches 2, 3 and 4, host 1, and its messages to host 1, without ACKs. A switch pauses at three packets and
@@ -349,8 +349,7 @@ fn both_ways(quanta: u16) -> Simulation {
     links.extend([(0, 4), (1, 4), (2, 5), (3, 5)].map(|(host, switch)| (host, switch, gbps(2), us(4))));
     let mut config = network(graph(4, 2, &links));
     config.classes = vec![class(true, Marking::Off), class(true, Marking::Off)];
-    config.buffer =
-        lossless(2 * (pfc::headroom(gbps(2), (us(4), Time::ZERO), WIRE, PACKET.pause as u64) + 3 * WIRE), None);
+    config.buffer = lossless(2 * (pfc::headroom(gbps(2), us(4), WIRE, PACKET.pause as u64) + 3 * WIRE), None);
     config.pauses.quanta = Some(quanta);
     let of_class = |class| TrafficConfig { class, ..traffic("fixed-window") };
     let pairs = [(0, 2, 0), (1, 3, 1), (2, 0, 0), (3, 1, 1), (0, 3, 1), (2, 1, 0)];
@@ -385,9 +384,7 @@ fn faulty() -> impl Strategy<Value = (Case, bool)> {
     (congested(), faults, dog, prop::option::of(500u16..)).prop_map(|(mut case, faults, dog, quanta)| {
         let config = &mut case.config;
         let wire = config.packet.payload as u64 + config.packet.header as u64;
-        let most = |l: &topology::Link| {
-            pfc::headroom(l.rate, (l.delay, config.pauses.response), wire, config.packet.pause as u64)
-        };
+        let most = |l: &topology::Link| pfc::headroom(l.rate, l.delay, wire, config.packet.pause as u64);
         let room = config.graph.links.iter().map(most).max().unwrap();
         for (host, from, long, (slow, every)) in faults {
             let kind = match slow {

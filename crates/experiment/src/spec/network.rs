@@ -54,8 +54,7 @@ pub fn check_network(
     }
     let pauses = check_pauses(network, &graph, &classes, &packet, wire, checker);
     let plan = Plan::new(&buffer, &classes, &packet);
-    let (pause, response) = (u64::from(packet.pause), pauses.response);
-    let room = Room { graph: &graph, wire, pause, response, buffer, plan };
+    let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer, plan };
     room.check_headroom(&classes, checker);
     room.check_credits(network, checker);
     room.check_markings(network, &classes, &inherits, checker);

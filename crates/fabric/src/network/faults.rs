@@ -25,7 +25,6 @@ impl<Q: EventQueue> Network<Q> {
         timers.wake_at = Time::NEVER;
         // If the RESUME frame of a lazy port was due before now, nothing has to be repeated any more.
         self.flush(port);
-        self.obey_late(port, now);
         self.change_faults(port, now);
         self.refresh_pauses(port, now);
         self.expire_pauses(port, now);
@@ -50,14 +49,6 @@ impl<Q: EventQueue> Network<Q> {
     fn signal(&mut self, port: PortIx, classes: u8) {
         each(classes).for_each(|class| self.egress.announce(port, class));
         if classes != 0 {
-            self.serve_soon(port);
-        }
-    }
-
-    /// Pause frames take effect whose response time is over.
-    fn obey_late(&mut self, port: PortIx, now: Time) {
-        while let Some(frame) = self.frame_due(port, now) {
-            self.obey(port, frame);
             self.serve_soon(port);
         }
     }

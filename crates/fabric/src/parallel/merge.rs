@@ -241,7 +241,7 @@ impl ParallelSimulation {
     pub fn pause_records(&self) -> (Vec<PauseRecord>, u64) {
         let config = self.config();
         let logs = self.all().filter_map(|partition| partition.world.net.core().probes.pauses());
-        pause_log::records(&config.graph, (config.packet.pause, config.pauses.response), logs)
+        pause_log::records(&config.graph, config.packet.pause, logs)
     }
 
     /// See [`Simulation::port_counter`].
