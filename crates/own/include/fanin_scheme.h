@@ -62,9 +62,7 @@ typedef struct {
     uint32_t retime;     /* whether a new rate also moves a packet that already waits for its time */
 } fanin_control;
 typedef struct { /* the path of a flow when it opens */
-    uint64_t line_rate;           /* of the sender's own NIC */
-    uint64_t receiver_rate;       /* of the receiver's NIC, for schemes whose feedback carries it: unknown before */
-    uint64_t base_rtt;            /* RTT of a full packet and its ACK on an idle network */
+    uint64_t line_rate, receiver_rate, base_rtt; /* own NIC's; receiver's, by feedback; RTT of a full packet, idle */
     uint64_t network_bdp, network_rtt; /* largest bandwidth-delay product, and base_rtt, of any pair of hosts */
     uint32_t payload, wire;       /* largest payload of a packet; bytes on the wire of such a packet */
     uint32_t id, from, to;        /* number of its first message in the run; the hosts; UINT32_MAX if unknown */

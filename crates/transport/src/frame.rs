@@ -90,8 +90,12 @@ impl Dscps {
 
     /// The class of the packets with a DSCP. One that nobody has is read as a class selector.
     pub fn class(&self, dscp: u8) -> u8 {
+        if self.cnp == Some(dscp) {
+            // No class that packets have has it too.
+            return 0;
+        }
         let class = self.of_class.iter().zip(0u8..).find(|(of, _)| **of == dscp).map(|(_, class)| class);
-        class.unwrap_or(if self.cnp == Some(dscp) { 0 } else { dscp >> 3 })
+        class.unwrap_or(dscp >> 3)
     }
 }
 

@@ -139,7 +139,7 @@ fn impossible_policies_are_refused() {
         ("BUT=.id = 0", "its id is no text: write one like \"my-balancer\""),
         ("BUT=.size = 1u << 30", "size is 1073741824: at most 16777216 bytes"),
         ("BUT=.struct_size = 8", "its struct fanin_policy says that it has 8 bytes instead of "),
-        ("BUT=.version = 2", "it was built for version 2 of fanin_scheme.h"),
+        ("BUT=.version = 1", "it was built for version 1 of fanin_scheme.h"),
     ];
     for (at, (change, expected)) in cases.into_iter().enumerate() {
         let flags = [&*format!("-D{change}"), "-DSCHEME=\"beside-refused\""];

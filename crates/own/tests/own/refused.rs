@@ -34,8 +34,8 @@ fn what_is_no_library_of_a_scheme_is_refused() {
     let null = "-DENTRY=const struct fanin_scheme *fanin_scheme(void) { return 0; }";
     assert!(refused("null.so", &[null]).starts_with("its fanin_scheme() returned no struct fanin_scheme: "));
     assert_eq!(
-        refused("version.so", &["-DBUT=.version = 2"]),
-        "it was built for version 2 of fanin_scheme.h, and this Fanin reads version 1: build it with the \
+        refused("version.so", &["-DBUT=.version = 1"]),
+        "it was built for version 1 of fanin_scheme.h, and this Fanin reads version 2: build it with the \
          fanin_scheme.h of this Fanin"
     );
     let small = refused("small.so", &["-DBUT=.struct_size = 100"]);
