@@ -161,6 +161,7 @@ questions! {
     tcp_only -> Option<&'static str>,
     needs_switches -> Option<&'static str>,
     needs_marks -> bool,
+    telemetry_rates -> Option<&'static [u64]>,
     deflection -> Option<Deflection>,
     wire_format -> WireFormat,
     check -> Result<(), &'static str>,

@@ -97,6 +97,12 @@ pub trait Scheme: 'static {
         false
     }
 
+    /// The rates of links in Gb/s that its telemetry has numbers for, of which it takes the first for every other rate;
+    /// `None` where it knows all.
+    fn telemetry_rates(_params: &Self::Params) -> Option<&'static [u64]> {
+        None
+    }
+
     /// How switches deflect its messages; `None` if they do not.
     fn deflection(_params: &Self::Params) -> Option<Deflection> {
         None

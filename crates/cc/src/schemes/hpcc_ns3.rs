@@ -106,6 +106,10 @@ impl Scheme for HpccNs3 {
     type Switch = NoSwitch<Params>;
     const PRESETS: &'static [&'static str] = &["hpcc-ns3", "hpcc-ns3-nowin"];
 
+    fn telemetry_rates(_: &Params) -> Option<&'static [u64]> {
+        Some(&[25, 50, 100, 200, 400])
+    }
+
     fn preset(id: &str) -> Params {
         let window = !id.ends_with("-nowin");
         Params {

@@ -3,40 +3,38 @@
 use super::exact::Exact;
 use crate::CheckedSpec;
 use crate::explain::rates_of_switches;
-use fanin_cc::Settings;
 use fanin_formats::Warning;
 use fanin_units::Rate;
 
-/// The rates that it has numbers for, Gb/s. It takes every other one for the first.
-const KNOWN: [u64; 5] = [25, 50, 100, 200, 400];
-
-fn is_unknown(bps: u64) -> bool {
-    KNOWN.iter().all(|gbps| gbps * 1_000_000_000 != bps)
+fn is_unknown(known: &[u64], bps: u64) -> bool {
+    known.iter().all(|gbps| gbps * 1_000_000_000 != bps)
 }
 
 /// Its copied law on such a link, once for each preset.
 pub fn unknown_rates(checked: &CheckedSpec) -> Vec<String> {
-    let laws = checked.traffics().iter().enumerate().filter(|(_, t)| matches!(t.scheme, Settings::HpccNs3(..)));
-    let mut laws: Vec<(usize, &str)> = laws.map(|(number, traffic)| (number, traffic.scheme.id())).collect();
-    laws.sort_by_key(|(number, id)| (*id, *number));
-    laws.dedup_by_key(|(_, id)| *id);
+    let of = |(number, traffic): (usize, &fanin_fabric::TrafficConfig)| {
+        Some((traffic.scheme.id(), number, traffic.scheme.telemetry_rates()?))
+    };
+    let mut laws: Vec<(&str, usize, &[u64])> = checked.traffics().iter().enumerate().filter_map(of).collect();
+    laws.sort_unstable();
+    laws.dedup_by_key(|(id, ..)| *id);
     if laws.is_empty() {
         return Vec::new();
     }
-    let rates = rates_of_switches(&checked.network().graph).into_keys();
-    let odd = listed(rates.filter(|rate| is_unknown(rate.as_bps())));
-    let warning = |(number, id): (usize, &str)| {
-        format!("traffic[{number}].scheme: {} {id} for 25 Gb/s; hpcc is the law for any rate", said(&odd))
+    let rates = rates_of_switches(&checked.network().graph);
+    let warning = |(id, number, known): (&str, usize, &[u64])| {
+        let odd = listed(rates.keys().copied().filter(|rate| is_unknown(known, rate.as_bps())));
+        let what =
+            format!("traffic[{number}]: {} {id} for {} Gb/s; hpcc is the law for any rate", said(&odd), known[0]);
+        (!odd.is_empty()).then_some(what)
     };
-    laws.into_iter().filter(|_| !odd.is_empty()).map(warning).collect()
+    laws.into_iter().filter_map(warning).collect()
 }
 
 /// That simulator's own law on such a link.
 pub fn unknown_to_its_own(exact: &Exact<'_>) -> Vec<Warning> {
-    if !matches!(exact.law, Settings::HpccNs3(..)) {
-        return Vec::new();
-    }
-    let odd = listed(exact.rates(is_unknown).into_iter().map(Rate::from_bps));
+    let Some(known) = exact.law.telemetry_rates() else { return Vec::new() };
+    let odd = listed(exact.rates(|rate| is_unknown(known, rate)).into_iter().map(Rate::from_bps));
     let warning = || exact.of_topology(format!("{} that simulator for 25 Gb/s", said(&odd)));
     (!odd.is_empty()).then(warning).into_iter().collect()
 }

@@ -26,7 +26,7 @@ fn the_copied_law_is_warned_of_rates_without_a_number() {
         assert_eq!(
             warnings(&star("800 Gbps", POOL), &scheme),
             [format!(
-                "traffic[0].scheme: its telemetry knows links of 25, 50, 100, 200 and 400 Gb/s only, and those of 800 \
+                "traffic[0]: its telemetry knows links of 25, 50, 100, 200 and 400 Gb/s only, and those of 800 \
                  Gb/s are taken by {preset} for 25 Gb/s; hpcc is the law for any rate"
             )]
         );

@@ -26,7 +26,7 @@ pub use dialect::{DIALECTS, Dialect, Facts, Header};
 pub use flows::{flows_to_text, read_exact_flows, read_flows};
 pub use lists::{SizeCdf, read_trace_nodes};
 pub use output::{Fct, Pfc, QlenDump, QlenPort, ip_node, node_ip, read_fct, read_pfc, read_qlen, standalone_fct};
-pub use quantity::{delay, nanoseconds, rate};
+pub use quantity::{Delay, delay, nanoseconds, rate};
 
 /// A configuration, with the meaning of each key in that simulator.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,22 +153,6 @@ pub struct Link {
     pub delay: Delay,
     /// Probability that a packet is lost.
     pub error_rate: f64,
-}
-
-/// A delay of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Delay {
-    /// As that simulator has it: nanoseconds, rounded down twice (see [`nanoseconds`]).
-    pub ns: u64,
-    /// As the file has it: picoseconds, to the nearest.
-    pub ps: u64,
-}
-
-impl Delay {
-    /// Whole nanoseconds, which are the same for both.
-    pub const fn from_ns(ns: u64) -> Self {
-        Self { ns, ps: ns * 1000 }
-    }
 }
 
 /// A flow.

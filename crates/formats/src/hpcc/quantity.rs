@@ -1,7 +1,22 @@
 //! Rates, delays and times as the ns-3 core reads and rounds them.
 
-use super::Delay;
 use crate::text::real;
+
+/// A delay of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay {
+    /// As that simulator has it: nanoseconds, rounded down twice (see [`nanoseconds`]).
+    pub ns: u64,
+    /// As the file has it: picoseconds, to the nearest.
+    pub ps: u64,
+}
+
+impl Delay {
+    /// Whole nanoseconds, which are the same for both.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self { ns, ps: ns * 1000 }
+    }
+}
 
 /// Units of a rate, and their values in bits per second.
 const RATES: &[(&str, f64)] = &[
