@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use fanin_cc::Action;
+use fanin_cc::schemes::dcqcn::RateOrShare;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::*;
 use fanin_units::{Rate, Time};
@@ -272,8 +273,9 @@ fn a_port_of_a_rate_of_its_own_has_a_marking_of_its_own() {
     let step = |packets: u64| Marking::Step { above: packets * WIRE, at: MarkAt::Enqueue };
     let classes = vec![ClassConfig { marking_by_rate: vec![(gbps(10), step(30))], ..class(false, step(5)) }];
     let config = NetworkConfig { classes, ..network(graph(6, 1, &links)) };
-    let messages = (0..4).map(|host| message(Time::ZERO, host, 4 + host / 2, 40 * PAYLOAD)).collect();
-    let mut sim = simulation(config, vec![traffic("none")], messages);
+    let mut messages: Vec<_> = (0..4).map(|host| message(Time::ZERO, host, 4 + host / 2, 40 * PAYLOAD)).collect();
+    messages[..2].iter_mut().for_each(|m| m.traffic = 1);
+    let mut sim = simulation(config, vec![traffic("none"), fixed_rate(RateOrShare::Rate(gbps(1)))], messages);
     finish(&mut sim);
     let marked = |host: u32| counters(&sim, 6, host).marked;
     // Of 80 packets the queue grows by one with every second.

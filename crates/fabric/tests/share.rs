@@ -1,9 +1,7 @@
 //! Flows with equal pacers share a bottleneck equally, to the packet, at any time.
 
 use crate::common::*;
-use fanin_cc::Settings;
 use fanin_cc::schemes::dcqcn::RateOrShare;
-use fanin_cc::schemes::fixed_rate;
 use fanin_fabric::*;
 use fanin_units::{Rate, Time};
 
@@ -32,7 +30,7 @@ fn check_equal_shares(sim: &mut Simulation, n: u64, rate: Rate, begin: Time) {
     }
 }
 
-/// One host at 10 Gb/s, n receivers whose links run at 1/n of that, so that `none` paces each flow at exactly C/n.
+/// One host at 10 Gb/s, n receivers whose links run at 1/n of that.
 fn one_to_many(n: u32) -> NetworkConfig {
     let slow = Rate::from_bps(10_000_000_000 / n as u64);
     let mut links = vec![(0, n + 1, gbps(10), us(1))];
@@ -44,7 +42,8 @@ fn one_to_many(n: u32) -> NetworkConfig {
 fn flows_paced_at_an_nth_share_their_own_nic() {
     for n in [2, 5, 8] {
         let messages = (1..=n).map(|h| message(Time::ZERO, 0, h, Message::ENDLESS)).collect();
-        let mut sim = line_rate(one_to_many(n), messages);
+        let rate = RateOrShare::Rate(Rate::from_bps(10_000_000_000 / n as u64));
+        let mut sim = simulation(one_to_many(n), vec![fixed_rate(rate)], messages);
         run_to(&mut sim, us(400));
         // The NIC never rests, and every receiver's link is just as full.
         let nic = counters(&sim, 0, n + 1);
@@ -154,16 +153,12 @@ fn a_class_that_is_paced_takes_its_turns_behind_a_host_fifo() {
     }
 }
 
-/// Traffic of flows with this rate each.
-fn fixed(rate: RateOrShare) -> TrafficConfig {
-    TrafficConfig { scheme: Settings::FixedRate("fixed-rate", fixed_rate::Params { rate }), ..traffic("fixed-rate") }
-}
-
 #[test]
 fn a_fixed_rate_is_one_packet_in_its_time_and_at_most_the_line() {
     // 1,500 B at 4 Gb/s are 3 us; each of the two links takes 1.2 us and 1 us.
     let run = |rate| {
-        let mut sim = simulation(network(star(2, us(1))), vec![fixed(rate)], vec![message(us(5), 0, 1, 21 * PAYLOAD)]);
+        let mut sim =
+            simulation(network(star(2, us(1))), vec![fixed_rate(rate)], vec![message(us(5), 0, 1, 21 * PAYLOAD)]);
         finish(&mut sim);
         let flow = sim.flows()[0];
         (flow.finished - flow.start, flow.ideal)
@@ -182,7 +177,7 @@ fn an_incast_at_fixed_rates_fills_the_queue_with_what_is_too_much() {
     let mut config = network(star(5, us(1)));
     config.classes = vec![class(false, Marking::Step { above: 3000, at: MarkAt::Dequeue })];
     let messages = (1..5).map(|host| message(Time::ZERO, host, 0, Message::ENDLESS)).collect();
-    let mut sim = simulation(config, vec![fixed(RateOrShare::Rate(gbps(4)))], messages);
+    let mut sim = simulation(config, vec![fixed_rate(RateOrShare::Rate(gbps(4)))], messages);
     run_to(&mut sim, ns(302_100));
     assert_eq!(sim.queued(port(&sim, 5, 0)), 150 * WIRE);
     assert!(sim.traffic_counters()[0].actions.iter().all(|(_, n)| n == 0));

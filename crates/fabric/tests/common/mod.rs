@@ -8,7 +8,8 @@ pub mod lanes;
 pub mod random;
 pub mod windowed;
 
-use fanin_cc::{CreditQueue, Settings};
+use fanin_cc::schemes::dcqcn::RateOrShare;
+use fanin_cc::{CreditQueue, Settings, schemes};
 use fanin_endpoint::tcp;
 use fanin_engine::EventQueue;
 use fanin_fabric::topology::{Cable, Graph, Link, ParkingLot, Star};
@@ -177,6 +178,12 @@ pub fn over_tcp(scheme: &str) -> TrafficConfig {
 
 pub fn message(start: Time, src: u32, dst: u32, bytes: u64) -> Message {
     Message { start, src, dst, bytes, traffic: 0, group: u32::MAX, senders: None, dependency: Dependency::default() }
+}
+
+/// As [`traffic`], of flows that send at this rate each.
+pub fn fixed_rate(rate: RateOrShare) -> TrafficConfig {
+    let scheme = Settings::FixedRate("fixed-rate", schemes::fixed_rate::Params { rate });
+    TrafficConfig { scheme, ..traffic("fixed-rate") }
 }
 
 /// A simulation of traffic of scheme `none`.
