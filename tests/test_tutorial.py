@@ -29,11 +29,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_has_what_it_promises() -> None:
-    assert [language for language, _ in BLOCKS] == ["sh", "sh", "sh", "python", "sh", "python", "sh"]
+    assert [language for language, _ in BLOCKS] == ["sh", "sh", "sh", "python", "sh", "python", "sh", "sh", "sh"]
 
 
 def test_pictures_are_drawn(folder: Path) -> None:
-    for name in ("slowdown.png", "beside.png"):
+    for name in ("slowdown.png", "beside.png", "goodput.png", "rates.png"):
         assert (folder / name).stat().st_size > 20_000
 
 

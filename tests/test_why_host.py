@@ -50,16 +50,20 @@ RTT = 2 * (TX + DELAY) + 2 * (ACK + DELAY)
 """From when a packet starts to leave until its ACK is there."""
 
 
-def star(tmp_path: Path, messages: list[Message], *changes: str, scheme: str = "none") -> fanin.Result:
+def star(
+    tmp_path: Path, messages: list[Message], *changes: str, scheme: str | type[fanin.Scheme] = "none"
+) -> fanin.Result:
     """Runs messages, all of them traced."""
     rows = "\n".join(f"{src},{dst},{round(1000 * packets)},{at_us}" for src, dst, packets, at_us in messages)
     (tmp_path / "messages.csv").write_text(f"src,dst,bytes,start_us\n{rows}\n", encoding="utf-8")
     listed = STAR.replace("PATTERN", 'pattern = { kind = "list", file = "messages.csv" }')
     (tmp_path / "star.toml").write_text(listed, encoding="utf-8")
     trace = json.dumps([f"load:{number}" for number in range(len(messages))])
+    changes = (f"measure.trace={trace}", *changes)
+    if not isinstance(scheme, str):
+        return fanin.run(tmp_path / "star.toml", scheme=scheme, set=changes, progress=False)
     how = f"traffic.load.scheme={{ {scheme} }}" if "=" in scheme else f"traffic.load.scheme='{scheme}'"
-    changes = (f"measure.trace={trace}", how, *changes)
-    return fanin.run(tmp_path / "star.toml", set=changes, progress=False)
+    return fanin.run(tmp_path / "star.toml", set=(how, *changes), progress=False)
 
 
 def window(packets: int) -> str:
@@ -102,27 +106,37 @@ def test_a_window_below_the_bandwidth_delay_product_waits_for_acks(tmp_path: Pat
     assert 5 * TX < RTT
 
 
-SLOW = (
-    "network.topology={ kind='graph', hosts=['h0','h1','h2','h3'], switches=['sw0'], links=["
-    + ",".join(f"{{between=['h{n}','sw0'],rate='{25 if n == 0 else 100} Gbps',delay='1 us'}}" for n in range(4))
-    + "]}"
-)
-"""The same star with a link to h0 of a quarter of the rate, so that a fixed window is paced at that."""
+RATE = "id='fixed-rate', rate='25 Gbps'"
+"""A quarter of the line rate."""
+
+
+class OneAtATime(fanin.Sender):
+    """Paced at a quarter of the line rate, with one packet in flight."""
+
+    def open(self, path: fanin.PathInfo) -> None:
+        """A flow opens."""
+        self.window = path.payload
+        self.rate = path.line_rate // 4
+
+
+class Paced(fanin.Scheme):
+    """As its sender."""
+
+    Sender = OneAtATime
 
 
 def test_a_rate_below_that_of_the_nic_is_pacing(tmp_path: Path) -> None:
-    run = star(tmp_path, [(1, 0, 40, 1)], SLOW, scheme=window(1000))
+    run = star(tmp_path, [(1, 0, 40, 1)], scheme=RATE)
     assert host_parts(run) == {"pacing": 39 * 3 * TX, "send": 40 * TX}
 
 
 def test_where_causes_hold_at_once_the_first_of_the_list_counts(tmp_path: Path) -> None:
     # The window is full for longer than the pacer delays the packet.
-    run = star(tmp_path, [(1, 0, 40, 1)], SLOW, scheme=window(1))
-    rtt = RTT + 3 * TX + 3 * ACK
-    assert host_parts(run) == {"window": 39 * (rtt - TX), "send": 40 * TX}
+    run = star(tmp_path, [(1, 0, 40, 1)], scheme=Paced)
+    assert host_parts(run) == {"window": 39 * (RTT - TX), "send": 40 * TX}
     # Others leave while it waits for its rate. Only delay beyond that is attributed to them, and its credit makes that
     # up: the pacer waits less by as much, but for at most two packets.
-    many = star(tmp_path, [(1, 0, 40, 1), (1, 2, 40, 1)], SLOW, scheme=window(1000))
+    many = star(tmp_path, [(1, 0, 40, 1), (1, 2, 40, 1)], scheme=RATE)
     paced = host_parts(many, "load:0")
     assert 0 < paced["nic"] < 40 * TX
     assert 0 <= paced["pacing"] + paced["nic"] - 39 * 3 * TX <= 2 * TX

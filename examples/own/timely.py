@@ -34,7 +34,7 @@ class Flow(fanin.Sender):
         self.line = self.rate = self.paced = path.line_rate
         self.step = min(floor(self.params.additive_increase * self.line + 0.5), self.line)
         self.least = min(floor(self.params.min_rate * self.line + 0.5), self.line)
-        self.packet = fanin.tx_time(path.nic_rate, path.wire)
+        self.packet = fanin.tx_time(path.line_rate, path.wire)
         self.decide_at = self.params.segment
         self.last_rtt: int | None = None
         self.difference = 0.0
