@@ -145,6 +145,22 @@ def read(written: Path) -> Reader:
     return Reader(written.read_text(encoding="utf-8"))
 
 
+def test_charts_over_time_mark_what_fails(tmp_path: Path) -> None:
+    """In each panel, with what it was beside the lines of the first; and in no other chart."""
+    text = SPEC.replace(
+        "marking = {", 'links = [{ between = ["leaf0", "spine0"], down = [["100 us", "2 ms"]] }]\nmarking = {'
+    )
+    (tmp_path / "failing.toml").write_text(text)
+    made = {chart.id: chart.figure for chart in charts.charts([fanin.run(tmp_path / "failing.toml", progress=False)])}
+    layout = cast(Any, made["queues"])["layout"]
+    assert [(line["xref"], line["x0"], line["x1"]) for line in layout["shapes"]] == [("x", 100, 100), ("x2", 100, 100)]
+    assert [note["text"] for note in layout["annotations"]][:2] == [
+        "leaf0&gt;spine0 down, new routes",
+        "<b>longest</b>",
+    ]
+    assert cast(Any, made["completion"])["layout"]["shapes"] == []
+
+
 def test_the_report_of_a_folder_lies_in_it_and_stays_small(written: Path, folder: Path) -> None:
     assert written == folder / "report.html"
     assert written.stat().st_size < 8_000_000

@@ -28,6 +28,33 @@ if TYPE_CHECKING:
 NO_WINDOW = 2.0**62
 """From this value on a window stands for none."""
 
+FAILURES = {
+    "link_down": "{where} down",
+    "link_up": "{where} up",
+    "reroute": "new routes",
+    "fault": "{where}: {detail}",
+    "storm": "watchdog at {where}",
+    "storm_end": "watchdog at {where} ends",
+}
+"""The kinds of events that pictures over time mark, and what is written beside their lines."""
+
+MOST_MARKS = 8
+"""The most of them in a panel; there may be thousands."""
+
+
+def failures(runs: Sequence[Result]) -> list[tuple[int, str]]:
+    """When something failed or came back in any of these runs, in picoseconds, and what: of several things at one time
+    the first three."""
+    wanted = pl.col("kind").is_in(list(FAILURES))
+    found = pl.concat([run.events().filter(wanted).select("time_ps", "kind", "where", "detail") for run in runs])
+    texts: dict[int, dict[str, None]] = {}
+    for at_ps, kind, where, detail in found.unique(maintain_order=True).sort("time_ps", maintain_order=True).rows():
+        texts.setdefault(at_ps, {})[FAILURES[kind].format(where=where, detail=detail)] = None
+    return [
+        (at_ps, ", ".join(list(said)[:3]) + (f" and {len(said) - 3:,} more" if len(said) > 3 else ""))
+        for at_ps, said in texts.items()
+    ]
+
 
 def queue_samples(result: Result) -> pl.DataFrame:
     """Every sample of a queue, those of empty ones as 0 bytes: the columns of the table `series`, in order of time and

@@ -50,6 +50,9 @@ FAMILIES = {
 MORE_COLOURS = ("#8C564B", "#7A7A7A", "#7A6F00", "#5B3A8C", "#A6D854")
 """For curves beyond those that the palette has colours for."""
 
+MARK_COLOUR = "#aa0000"
+"""Of the lines at which something fails."""
+
 DASHES = ("solid", "dash", "dashdot", "dot", "longdash", "longdashdot")
 """As Plotly calls them."""
 

@@ -509,6 +509,9 @@ impl<'a> Runner<'a> {
                 What::Storm(class) => {
                     (EventKind::Storm, format!("class {class} was paused for too long: the watchdog acts"))
                 }
+                What::StormEnd(class) => {
+                    (EventKind::StormEnd, format!("class {class} is no longer paused: the watchdog stops to act"))
+                }
                 What::CircularWait(class) => {
                     (EventKind::Warning, format!("deadlock: a cycle of paused queues in class {class}"))
                 }
@@ -525,6 +528,7 @@ impl<'a> Runner<'a> {
             (EventKind::Drop, incidents.drops),
             (EventKind::Pause, incidents.pauses),
             (EventKind::Storm, incidents.storms),
+            (EventKind::StormEnd, incidents.storm_ends),
             (EventKind::Warning, incidents.circular_waits),
         ];
         for (kind, seen) in kinds {

@@ -61,7 +61,9 @@ impl Buffers {
             BufferPolicy::Unlimited | BufferPolicy::Credits { .. } => None,
         };
         let pause = config.packet.pause as u64;
-        let headroom = |p: &Port| wanted.unwrap_or_else(|| pfc::headroom(p.rate, p.delay, largest as u64, pause));
+        let response = config.pauses.response;
+        let needed = |p: &Port| pfc::headroom(p.rate, (p.delay, response), largest as u64, pause);
+        let headroom = |p: &Port| wanted.unwrap_or_else(|| needed(p));
         let plan = Plan::new(&config.buffer, &config.classes, &config.packet);
         let mut pools = Vec::with_capacity(switches.len() * plan.pools.len());
         for of_switch in switches {

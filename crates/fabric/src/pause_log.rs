@@ -125,10 +125,10 @@ impl PauseLog {
 }
 
 /// The pauses of a network from the halves of its partitions, in order of their begin, and the number of those that
-/// were not kept. `pause` is the size of a PAUSE frame.
+/// were not kept. `pause` is the size of a PAUSE frame, which takes effect a `response` after it arrived.
 pub(crate) fn records<'a>(
     graph: &Graph,
-    pause: u16,
+    (pause, response): (u16, Time),
     logs: impl Iterator<Item = &'a PauseLog>,
 ) -> (Vec<PauseRecord>, u64) {
     let (mut spans, mut left_out) = (Vec::new(), 0);
@@ -147,7 +147,8 @@ pub(crate) fn records<'a>(
     let mut trees = Trees::default();
     for span in spans {
         let link = &graph.links[span.port.ix() / 2];
-        let sent_by = span.begin.saturating_sub(link.delay).saturating_sub(link.rate.tx_time(pause as u64));
+        let arrived = span.begin.saturating_sub(response);
+        let sent_by = arrived.saturating_sub(link.delay).saturating_sub(link.rate.tx_time(pause as u64));
         let of_peer = decisions.get(&(span.port.reverse(), span.class)).map_or(&[][..], Vec::as_slice);
         let before = of_peer.partition_point(|decision| decision.time <= sent_by);
         let decision = before.checked_sub(1).map(|last| of_peer[last]);

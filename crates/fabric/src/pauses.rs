@@ -3,13 +3,15 @@
 
 use fanin_units::{Rate, Time};
 
-/// Options of PFC, and faulty hosts. All are off by default.
+/// Options of PFC, and faulty hosts. All are off by default, and ports obey pauses at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PauseOptions {
     /// A pause lasts this many quanta unless it is refreshed; `None`: until it is revoked.
     pub quanta: Option<u16>,
     /// The storm watchdog of every port of a switch.
     pub watchdog: Option<Watchdog>,
+    /// The time from the arrival of a pause frame, PAUSE or RESUME, until the port obeys it (IEEE 802.3 annex 31B).
+    pub response: Time,
     /// Faulty hosts; faults of one kind at one host do not overlap.
     pub faults: Vec<HostFault>,
     /// Whether pauses and their causes are recorded: see [`crate::PauseRecord`].
@@ -27,7 +29,8 @@ impl PauseOptions {
 
     /// Whether anything has to happen at certain times.
     pub(crate) fn any_timers(&self) -> bool {
-        self.quanta.is_some() || self.watchdog.is_some() || !self.faults.is_empty()
+        let late = self.response > Time::ZERO;
+        self.quanta.is_some() || self.watchdog.is_some() || late || !self.faults.is_empty()
     }
 }
 

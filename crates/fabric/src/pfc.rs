@@ -72,19 +72,20 @@ impl Ingress {
 
 /// Bytes that can arrive from the peer after the decision to pause, and still must fit.
 ///
-/// From the decision on, the frame may wait for one full packet on the reverse wire, takes its own time, and travels
-/// one delay; the peer may have started packets up to one delay before the decision that are still in flight. All
-/// packets that start within that span arrive, and the last of them may be a full one that starts at its very end.
-/// Whole packets per span would be too few, because packets of different sizes may use it to the last byte.
-pub fn allowance(rate: Rate, delay: Time, wire: u64, pause: u64) -> u64 {
-    let span = delay + delay + rate.tx_time(wire) + rate.tx_time(pause);
+/// From the decision on, the frame may wait for one full packet on the reverse wire, takes its own time, travels one
+/// delay, and takes effect a `response` after it arrived; the peer may have started packets up to one delay before the
+/// decision that are still in flight. All packets that start within that span arrive, and the last of them may be a
+/// full one that starts at its very end. Whole packets per span would be too few, because packets of different sizes
+/// may use it to the last byte.
+pub fn allowance(rate: Rate, (delay, response): (Time, Time), wire: u64, pause: u64) -> u64 {
+    let span = delay + delay + response + rate.tx_time(wire) + rate.tx_time(pause);
     rate.bytes_in(span) + wire
 }
 
 /// The headroom to reserve above the threshold: [`allowance`], and the part of the packet that crossed the threshold
 /// which lies above it (at most all but one byte of a full packet).
-pub fn headroom(rate: Rate, delay: Time, wire: u64, pause: u64) -> u64 {
-    allowance(rate, delay, wire, pause) + wire - 1
+pub fn headroom(rate: Rate, (delay, response): (Time, Time), wire: u64, pause: u64) -> u64 {
+    allowance(rate, (delay, response), wire, pause) + wire - 1
 }
 
 #[cfg(test)]
@@ -94,8 +95,12 @@ mod tests {
     #[test]
     fn darts_links_need_what_is_under_way_and_the_one_that_crossed() {
         // 10 Gb/s, 5 us: 10 us of flight + 1.2 us packet + 51.2 ns frame = 11.2512 us, or 14,064 bytes.
-        assert_eq!(allowance(Rate::from_gbps(10), Time::from_us(5), 1500, 64), 14_064 + 1500);
-        assert_eq!(headroom(Rate::from_gbps(10), Time::from_us(5), 1500, 64), 14_064 + 1500 + 1499);
+        let delays = (Time::from_us(5), Time::ZERO);
+        assert_eq!(allowance(Rate::from_gbps(10), delays, 1500, 64), 14_064 + 1500);
+        assert_eq!(headroom(Rate::from_gbps(10), delays, 1500, 64), 14_064 + 1500 + 1499);
+        // IEEE 802.1Qbb gives a port 12 quanta of 512 bits at 10 Gb/s: 768 bytes more.
+        let delays = (Time::from_us(5), Time::from_ps(614_400));
+        assert_eq!(allowance(Rate::from_gbps(10), delays, 1500, 64), 14_064 + 768 + 1500);
     }
 
     #[test]

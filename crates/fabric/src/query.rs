@@ -150,7 +150,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn pause_records(&self) -> (Vec<PauseRecord>, u64) {
         let config = self.config();
         let logs = self.world.net.core().probes.pauses().into_iter();
-        pause_log::records(&config.graph, config.packet.pause, logs)
+        pause_log::records(&config.graph, (config.packet.pause, config.pauses.response), logs)
     }
 
     /// Number of pending events.

@@ -177,6 +177,8 @@ pub enum What {
     CircularWait(u8),
     /// A storm watchdog found a class paused for too long.
     Storm(u8),
+    /// It stops to act, since pauses of the class have been absent.
+    StormEnd(u8),
 }
 
 /// The first incidents of each kind, and how many there were.
@@ -192,6 +194,8 @@ pub struct Incidents {
     pub circular_waits: u64,
     /// All storms found by watchdogs.
     pub storms: u64,
+    /// Those of them that ended.
+    pub storm_ends: u64,
 }
 
 impl Incidents {
@@ -204,6 +208,7 @@ impl Incidents {
             What::Paused(_) => &mut self.pauses,
             What::CircularWait(_) => &mut self.circular_waits,
             What::Storm(_) => &mut self.storms,
+            What::StormEnd(_) => &mut self.storm_ends,
         };
         *seen += 1;
         if *seen <= Self::KEPT {
@@ -215,13 +220,14 @@ impl Incidents {
 impl Incidents {
     /// Keeps the first [`Self::KEPT`] of each kind.
     pub fn keep_first(&mut self) {
-        let mut left = [Self::KEPT; 4];
+        let mut left = [Self::KEPT; 5];
         self.kept.retain(|incident| {
             let left = &mut left[match incident.what {
                 What::Dropped(_) => 0,
                 What::Paused(_) => 1,
                 What::CircularWait(_) => 2,
                 What::Storm(_) => 3,
+                What::StormEnd(_) => 4,
             }];
             let kept = *left > 0;
             *left = left.saturating_sub(1);

@@ -364,7 +364,12 @@ proptest! {
 
 /// One lossless class whose ingresses pause at this many bytes, and senders that never send again.
 fn tight(graph: Graph, threshold: u64, messages: Vec<Message>) -> Simulation {
-    let slowest = graph.links.iter().map(|l| pfc::headroom(l.rate, l.delay, WIRE, PACKET.pause as u64)).max().unwrap();
+    let slowest = graph
+        .links
+        .iter()
+        .map(|l| pfc::headroom(l.rate, (l.delay, Time::ZERO), WIRE, PACKET.pause as u64))
+        .max()
+        .unwrap();
     let mut config = network(graph);
     config.classes = vec![class(true, Marking::Off)];
     config.buffer = lossless(threshold + slowest, None);
@@ -489,7 +494,7 @@ fn eager() -> Params {
 /// is class 1, lane 1 is class 2.
 fn deflecting(graph: Graph, seed: u64, params: Params, threshold: u64, messages: u32) -> Simulation {
     let wire = WIRE + dart::HEADER_OVERHEAD.data as u64;
-    let headroom = |l: &Link| pfc::headroom(l.rate, l.delay, wire, PACKET.pause as u64);
+    let headroom = |l: &Link| pfc::headroom(l.rate, (l.delay, Time::ZERO), wire, PACKET.pause as u64);
     let most = graph.links.iter().map(headroom).max().unwrap();
     let mut state = seed;
     let mut below = |n: u64| {

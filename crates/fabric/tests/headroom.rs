@@ -15,8 +15,8 @@ fn behind_a_slow_link(slow: Rate, delay: Time) -> Graph {
 /// The worst case for the ingress of A at switch 3: one byte below the threshold when the next packet comes, the wire
 /// back just busy with a full packet, and A at line rate all the time, with packets of such sizes that the last one
 /// that A starts before it receives the pause is a full one and starts at the last moment. `headroom` is what is
-/// configured of `needed`.
-fn worst_case(delay: Time, packet: PacketSizes, headroom: Option<u64>, needed: u64) -> Simulation {
+/// configured of `needed`, and `response` the time that A takes to obey.
+fn worst_case((delay, response): (Time, Time), packet: PacketSizes, headroom: Option<u64>, needed: u64) -> Simulation {
     let (payload, header) = (packet.payload as u64, packet.header as u64);
     let wire = payload + header;
     let threshold = 7 * wire + 1;
@@ -24,6 +24,7 @@ fn worst_case(delay: Time, packet: PacketSizes, headroom: Option<u64>, needed: u
     config.packet = packet;
     config.classes = vec![class(true, Marking::Off)];
     config.buffer = lossless(threshold + headroom.unwrap_or(needed), headroom);
+    config.pauses.response = response;
     let mut traffics = vec![traffic("none"), traffic("none")];
     // Messages in one sequence, so that A sends packets of these sizes in this order.
     traffics[0].endpoint.connection = true;
@@ -31,7 +32,7 @@ fn worst_case(delay: Time, packet: PacketSizes, headroom: Option<u64>, needed: u
     traffics[1].endpoint.ack_chunk = u32::MAX;
     let slot = gbps(10).tx_time(wire);
     // The packets that A sends while the pause is in flight, before that last packet.
-    let span = delay + delay + slot + gbps(10).tx_time(packet.pause as u64);
+    let span = delay + delay + response + slot + gbps(10).tx_time(packet.pause as u64);
     let meanwhile = gbps(10).bytes_in(span);
     assert!(gbps(10).tx_time(meanwhile) < span - Time::from_ps(1), "choose a delay that is no whole number of bytes");
     let (full, mut small) = (meanwhile / wire, meanwhile % wire);
@@ -57,7 +58,11 @@ fn worst_case(delay: Time, packet: PacketSizes, headroom: Option<u64>, needed: u
 }
 
 fn needed(rate: Rate, delay: Time, packet: &PacketSizes) -> u64 {
-    pfc::headroom(rate, delay, packet.payload as u64 + packet.header as u64, packet.pause as u64)
+    needed_late(rate, (delay, Time::ZERO), packet)
+}
+
+fn needed_late(rate: Rate, delays: (Time, Time), packet: &PacketSizes) -> u64 {
+    pfc::headroom(rate, delays, packet.payload as u64 + packet.header as u64, packet.pause as u64)
 }
 
 #[test]
@@ -66,25 +71,26 @@ fn the_worst_case_fits_and_one_packet_less_loses_one() {
     // A rest of 30 bytes, less than a header.
     let rest = (800 * (1500 * 9 + 30 - 64) + 400) / 2;
     let delays = [us(5).as_ps() + 7, 10_001, us(1).as_ps() + 1, us(40).as_ps() + 399, rest];
-    for (delay, packet) in delays.into_iter().zip([PACKET, PACKET, odd, odd, PACKET]) {
-        let delay = Time::from_ps(delay);
+    let cases = delays.into_iter().zip([PACKET, PACKET, odd, odd, PACKET]);
+    for ((delay, packet), response) in cases.flat_map(|case| [(case, Time::ZERO), (case, ns(3072))]) {
+        let delay = (Time::from_ps(delay), response);
         let wire = packet.payload as u64 + packet.header as u64;
-        let needed = needed(gbps(10), delay, &packet);
+        let needed = needed_late(gbps(10), delay, &packet);
         let sim = worst_case(delay, packet, None, needed);
-        assert_eq!(sim.totals().drops, Drops::default(), "{delay} {packet:?}");
+        assert_eq!(sim.totals().drops, Drops::default(), "{delay:?} {packet:?}");
         assert_eq!(counters(&sim, 0, 3).pauses, 1);
         // All of it is used: packets over the threshold wait to the last byte of the share.
-        assert_eq!(counters(&sim, 3, 4).peak_queue, 7 * wire + 1 + needed, "{delay} {packet:?}");
+        assert_eq!(counters(&sim, 3, 4).peak_queue, 7 * wire + 1 + needed, "{delay:?} {packet:?}");
 
         let sim = worst_case(delay, packet, Some(needed - wire), needed);
-        assert_eq!(sim.totals().drops, Drops { lossless: 1, ..Drops::default() }, "{delay} {packet:?}");
+        assert_eq!(sim.totals().drops, Drops { lossless: 1, ..Drops::default() }, "{delay:?} {packet:?}");
         let drop = sim.incidents().kept.iter().find(|i| matches!(i.what, What::Dropped(_))).unwrap();
         assert_eq!(drop.what, What::Dropped(DropCause::Lossless));
         assert_eq!(drop.port, port(&sim, 3, 4), "the port it wanted to leave by");
 
         // Not one byte less is enough.
         let sim = worst_case(delay, packet, Some(needed - 1), needed);
-        assert_eq!(sim.totals().drops.lossless, 1, "{delay} {packet:?}");
+        assert_eq!(sim.totals().drops.lossless, 1, "{delay:?} {packet:?}");
     }
 }
 
@@ -119,6 +125,71 @@ fn pause_and_resume_come_to_the_picosecond() {
     // Nine packets and nine ACKs over three links; a pause and a resume over one.
     assert_eq!(sim.totals().packet_hops, 2 * 9 * 3 + 2);
     assert_eq!(counters(&sim, 3, 0).packets, 9 + 2);
+}
+
+#[test]
+fn a_response_time_puts_off_pause_and_resume_alike() {
+    // As above, with 2 us until A obeys, 2,500 bytes, and eleven packets.
+    let mut config = network(behind_a_slow_link(gbps(1), us(1)));
+    config.classes = vec![class(true, Marking::Off)];
+    let headroom = needed_late(gbps(10), (us(1), us(2)), &PACKET);
+    assert_eq!(headroom, 4064 + 2500 + 1500 + 1499);
+    config.buffer = lossless(3 * 1500 + 1 + headroom, None);
+    config.pauses.response = us(2);
+    let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 11 * PAYLOAD)]);
+    // The frame of 7 us takes 1.0512 us. Until it counts packets 6 to 9 have started. Packets 2 to 8 have to leave, the
+    // last at 86.2 us, until only one is held.
+    let paused = us(7 + 2) + ns(1051) + Time::from_ps(200);
+    let resumed = us(2) + ns(86_200 + 1051) + Time::from_ps(200);
+    run_to(&mut sim, paused);
+    assert_eq!((counters(&sim, 0, 3).pauses, counters(&sim, 0, 3).packets), (0, 9));
+    run_to(&mut sim, resumed);
+    assert_eq!((counters(&sim, 0, 3).pauses, counters(&sim, 0, 3).packets), (1, 9));
+    assert_eq!(sim.incidents().kept, [Incident { time: paused, port: port(&sim, 0, 3), what: What::Paused(1) }]);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert_eq!((counters(&sim, 0, 3).pauses, counters(&sim, 0, 3).paused), (1, resumed - paused));
+    assert_eq!(sim.flows()[0].finished, sim.flows()[0].ideal);
+}
+
+#[test]
+fn between_switches_a_response_time_puts_off_pauses_as_well() {
+    // Host 0, switches 2, 3 and 4, host 1; the last link is slow. With the time of two packets the first pause comes
+    // that much later than without, and the second, which follows from it, twice as much.
+    let pauses = |response| {
+        let slow = (4, 1, gbps(1), us(1));
+        let links = [(0, 2, gbps(10), us(1)), (2, 3, gbps(10), us(1)), (3, 4, gbps(10), us(1)), slow];
+        let mut config = network(graph(2, 3, &links));
+        config.classes = vec![class(true, Marking::Off)];
+        let headroom = needed_late(gbps(10), (us(1), ns(2400)), &PACKET);
+        config.buffer = lossless(3 * WIRE + 1 + headroom, Some(headroom));
+        config.pauses.response = response;
+        let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 200 * PAYLOAD)]);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        assert_eq!(sim.totals().drops, Drops::default());
+        [(3, 4), (2, 3)].map(|(from, to)| {
+            let at = port(&sim, from, to);
+            sim.incidents().kept.iter().find(|incident| incident.port == at).unwrap().time
+        })
+    };
+    let (at_once, late) = (pauses(Time::ZERO), pauses(ns(2400)));
+    assert_eq!([late[0] - at_once[0], late[1] - at_once[1]], [ns(2400), ns(4800)]);
+}
+
+#[test]
+fn a_pause_that_waits_for_its_response_time_is_void_when_the_link_goes_down() {
+    // It arrives at 8.05 us and would count from 10.05 us on, without a resume ever.
+    let mut config = network(behind_a_slow_link(gbps(1), us(1)));
+    config.graph.links[0].outages = vec![(us(9), ns(9_100))];
+    config.classes = vec![class(true, Marking::Off)];
+    config.buffer = lossless(3 * 1500 + 1 + needed_late(gbps(10), (us(1), us(2)), &PACKET), None);
+    config.pauses.response = us(2);
+    let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, 12 * PAYLOAD)]);
+    run_to(&mut sim, us(11));
+    assert_eq!(counters(&sim, 0, 3).pauses, 0);
+    finish(&mut sim);
+    check_all_arrived(&sim);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn slow(rate: Rate, buffer: u64, to: Time) -> HostFault {
 
 /// Of links of 10 Gb/s and 1 us.
 fn headroom() -> u64 {
-    pfc::headroom(gbps(10), us(1), WIRE, PACKET.pause as u64)
+    pfc::headroom(gbps(10), (us(1), Time::ZERO), WIRE, PACKET.pause as u64)
 }
 
 /// Host 0, switches 2, 3 and 4, host 1, and its messages to host 1, without ACKs. A switch pauses at three packets and
@@ -235,6 +235,9 @@ fn a_watchdog_drops_from_its_time_until_pauses_have_been_absent() {
         .map(|i| i.time)
         .collect();
     assert_eq!(dropped.iter().filter(|at| **at == us(150) + FRAME).count() as u64, waiting / WIRE);
+    let ends = sim.incidents().kept.iter().filter(|i| i.what == What::StormEnd(1)).map(|i| (i.time, i.port));
+    assert_eq!(ends.collect::<Vec<_>>(), [(us(320) + FRAME, port(&sim, 4, 1))]);
+    assert_eq!(sim.incidents().storm_ends, 1);
     let last = *dropped.last().unwrap();
     assert!(last < us(320) + FRAME && last + ns(1200) >= us(320) + FRAME, "{last}");
     let drops = sim.totals().drops;
@@ -349,7 +352,8 @@ fn both_ways(quanta: u16) -> Simulation {
     links.extend([(0, 4), (1, 4), (2, 5), (3, 5)].map(|(host, switch)| (host, switch, gbps(2), us(4))));
     let mut config = network(graph(4, 2, &links));
     config.classes = vec![class(true, Marking::Off), class(true, Marking::Off)];
-    config.buffer = lossless(2 * (pfc::headroom(gbps(2), us(4), WIRE, PACKET.pause as u64) + 3 * WIRE), None);
+    config.buffer =
+        lossless(2 * (pfc::headroom(gbps(2), (us(4), Time::ZERO), WIRE, PACKET.pause as u64) + 3 * WIRE), None);
     config.pauses.quanta = Some(quanta);
     let of_class = |class| TrafficConfig { class, ..traffic("fixed-window") };
     let pairs = [(0, 2, 0), (1, 3, 1), (2, 0, 0), (3, 1, 1), (0, 3, 1), (2, 1, 0)];
@@ -384,7 +388,9 @@ fn faulty() -> impl Strategy<Value = (Case, bool)> {
     (congested(), faults, dog, prop::option::of(500u16..)).prop_map(|(mut case, faults, dog, quanta)| {
         let config = &mut case.config;
         let wire = config.packet.payload as u64 + config.packet.header as u64;
-        let most = |l: &topology::Link| pfc::headroom(l.rate, l.delay, wire, config.packet.pause as u64);
+        let most = |l: &topology::Link| {
+            pfc::headroom(l.rate, (l.delay, config.pauses.response), wire, config.packet.pause as u64)
+        };
         let room = config.graph.links.iter().map(most).max().unwrap();
         for (host, from, long, (slow, every)) in faults {
             let kind = match slow {

@@ -263,7 +263,7 @@ fn an_overloaded_lossless_class_drops_nothing_of_the_lossy_one() {
 fn an_ingress_pauses_at_its_class_share_to_the_packet() {
     // As in headroom.rs: host 0 at 10 Gb/s into 1 Mb/s; the packet that reaches share minus headroom pauses.
     let links = [(0, 2, gbps(10), us(1)), (2, 3, Rate::from_mbps(1), us(1)), (3, 1, gbps(10), us(1))];
-    let headroom = pfc::headroom(gbps(10), us(1), WIRE, 64);
+    let headroom = pfc::headroom(gbps(10), (us(1), Time::ZERO), WIRE, 64);
     for (share, waiting) in [(0.25, 4u64), (0.5, 8)] {
         let mut config = network(graph(2, 2, &links));
         config.classes = vec![class_with(true, share), class_with(false, 1.0 - share)];

@@ -14,6 +14,8 @@ pub enum EventKind {
     Warning,
     /// A storm watchdog found a class paused for too long.
     Storm,
+    /// It no longer acts there.
+    StormEnd,
     /// A link went down.
     LinkDown,
     /// A link came up.
@@ -26,8 +28,17 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind.
-    pub const ALL: [Self; 8] =
-        [Self::Drop, Self::Pause, Self::Warning, Self::Storm, Self::LinkDown, Self::LinkUp, Self::Reroute, Self::Fault];
+    pub const ALL: [Self; 9] = [
+        Self::Drop,
+        Self::Pause,
+        Self::Warning,
+        Self::Storm,
+        Self::StormEnd,
+        Self::LinkDown,
+        Self::LinkUp,
+        Self::Reroute,
+        Self::Fault,
+    ];
 
     /// The name used in results.
     pub const fn name(self) -> &'static str {
@@ -36,6 +47,7 @@ impl EventKind {
             Self::Pause => "pause",
             Self::Warning => "warning",
             Self::Storm => "storm",
+            Self::StormEnd => "storm_end",
             Self::LinkDown => "link_down",
             Self::LinkUp => "link_up",
             Self::Reroute => "reroute",

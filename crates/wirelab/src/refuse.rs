@@ -5,6 +5,7 @@ use fanin_experiment::CheckedSpec;
 use fanin_experiment::built::{Measure, Sampled};
 use fanin_fabric::BufferPolicy;
 use fanin_record::Part;
+use fanin_units::Time;
 
 /// Most hosts of a run: each is a process.
 pub const MOST_HOSTS: u32 = 64;
@@ -53,6 +54,7 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
         "flow control by credits has no frame on Ethernet and does not run on the wire",
     );
     refuse(network.pauses.quanta.is_some(), "pauses that expire do not run on the wire yet");
+    refuse(network.pauses.response > Time::ZERO, "a response time of PFC does not run on the wire yet");
     refuse(!network.pauses.faults.is_empty(), "faulty hosts do not run on the wire yet");
     refuse(network.pauses.record, "recording of pauses does not run on the wire yet");
     refuse(

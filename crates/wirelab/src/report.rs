@@ -186,6 +186,7 @@ impl Report {
                 What::Paused(class) => 0x100 | u64::from(class),
                 What::CircularWait(class) => 0x200 | u64::from(class),
                 What::Storm(class) => 0x300 | u64::from(class),
+                What::StormEnd(class) => 0x400 | u64::from(class),
             };
             words.all([incident.time.as_ps(), incident.port.0.into(), what, (*cause).into()]);
         }
@@ -233,7 +234,8 @@ impl Report {
                 0 => What::Dropped(*CAUSES.get(what as usize)?),
                 1 => What::Paused(class),
                 2 => What::CircularWait(class),
-                _ => What::Storm(class),
+                3 => What::Storm(class),
+                _ => What::StormEnd(class),
             };
             Some((Incident { time: Time::from_ps(time), port: PortId(port as u32), what }, cause as u32))
         };

@@ -5,27 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import polars as pl
 from matplotlib.patheffects import withStroke
+
+from fanin.over_time import MOST_MARKS, failures
+from fanin.style import MARK_COLOUR
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fanin.result import Result
-
-TEXTS = {
-    "link_down": "{where} down",
-    "link_up": "{where} up",
-    "reroute": "new routes",
-    "fault": "{where}: {detail}",
-    "storm": "watchdog at {where}",
-}
-"""The kinds of events that are marked, and what is written beside their lines."""
-
-MOST = 8
-"""The most lines in a panel; there may be thousands of events."""
-
-COLOUR = "#aa0000"
 
 
 def mark_failures(
@@ -34,34 +22,23 @@ def mark_failures(
     """Marks the failures of these runs that lie within a panel, to be called when its curves are there. Its x axis has
     times since `origin_ps` in units of `unit_ps`, by default milliseconds; of several panels over the same time, one is
     enough to be `named`."""
-    wanted = pl.col("kind").is_in(list(TEXTS))
-    found = pl.concat([run.events().filter(wanted).select("time_ps", "kind", "where", "detail") for run in runs])
-    texts: dict[float, dict[str, None]] = {}
     first, last = axes.get_xlim()
-    for time_ps, kind, where, detail in found.unique(maintain_order=True).sort("time_ps", maintain_order=True).rows():
-        at = (time_ps - origin_ps) / unit_ps
-        if first <= at <= last:
-            texts.setdefault(at, {})[TEXTS[kind].format(where=where, detail=detail)] = None
-    shown = list(texts.items())
-    for at, said in shown[:MOST]:
-        axes.axvline(at, color=COLOUR, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1.5)
+    placed = (((time_ps - origin_ps) / unit_ps, said) for time_ps, said in failures(runs))
+    shown = [(at, said) for at, said in placed if first <= at <= last]
+    for at, said in shown[:MOST_MARKS]:
+        axes.axvline(at, color=MARK_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1.5)
         if named:
-            _write(axes, at, few(list(said)))
-    if named and len(shown) > MOST:
+            _write(axes, at, said)
+    if named and len(shown) > MOST_MARKS:
         axes.annotate(
-            f"and {len(shown) - MOST:,} failures more: see the table events",
+            f"and {len(shown) - MOST_MARKS:,} failures more: see the table events",
             (0.99, 0.02),
             xycoords="axes fraction",
             ha="right",
             va="bottom",
             fontsize=8,
-            color=COLOUR,
+            color=MARK_COLOUR,
         )
-
-
-def few(texts: Sequence[str]) -> str:
-    """What happened at one time, the first of it."""
-    return ", ".join(texts[:3]) + (f" and {len(texts) - 3:,} more" if len(texts) > 3 else "")
 
 
 def _write(axes: Axes, at: float, text: str) -> None:
@@ -78,6 +55,6 @@ def _write(axes: Axes, at: float, text: str) -> None:
         ha="right" if left else "left",
         va="top",
         fontsize=8,
-        color=COLOUR,
+        color=MARK_COLOUR,
         path_effects=[withStroke(linewidth=2.5, foreground="white")],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -103,9 +103,13 @@ class Runs:
         """The most runs of a scheme."""
         return max(len(runs) for runs in self.groups.values())
 
-    def time_axis(self) -> Json:
-        """Simulated time."""
-        return axis(f"time ({self.unit})", tickformat=",~r")
+    def figure(self, panels: Sequence[Panel], **more: Any) -> Json:
+        """Panels over simulated time, with what failed meanwhile."""
+        times = np.concatenate([np.asarray(trace["x"], float) for panel in panels for trace in panel.traces])
+        placed = ((time_ps / 1e6 / self.per_us, said) for time_ps, said in over_time.failures(self.every))
+        shown = [(at, said) for at, said in placed if np.nanmin(times) <= at <= np.nanmax(times)]
+        across = axis(f"time ({self.unit})", tickformat=",~r")
+        return figure(panels, across, marks=shown[: over_time.MOST_MARKS], **more)
 
     def over_time(self, scheme: str, table: pl.DataFrame, scale: float, of: str, shape: str = "linear") -> list[Json]:
         """A curve of `over_seeds.mean_curve`, divided by `scale`, and its band where it has one, thinned."""
@@ -288,7 +292,7 @@ def queues(runs: Runs) -> Chart:
     place = queue_place(runs.any)
     said = f"Sampled at {place}." if place else ""
     note = runs.notes(said, seeds=band_text(runs.seeds))
-    return Chart("queues", title, figure(panels, runs.time_axis()), note, height=480)
+    return Chart("queues", title, runs.figure(panels), note, height=480)
 
 
 def pauses(runs: Runs) -> Chart:
@@ -307,7 +311,7 @@ def pauses(runs: Runs) -> Chart:
         if left_out := sum(found.left_out.values()):
             said += f" {left_out:,} later pauses are not in the table of events."
     traces = [trace for scheme, table in found.curves.items() for trace in runs.over_time(scheme, table, 1.0, of)]
-    made = figure([Panel(traces, axis(y, rangemode="tozero", tickformat=",~r"))], runs.time_axis())
+    made = runs.figure([Panel(traces, axis(y, rangemode="tozero", tickformat=",~r"))])
     return Chart("pauses", title, made, runs.notes(said, seeds=band_text(runs.seeds)), height=480)
 
 
@@ -340,7 +344,7 @@ def fairness(runs: Runs) -> Chart:
     if not found:
         return Chart("fairness", title, None, why)
     traces = [trace for scheme, table in found.items() for trace in runs.over_time(scheme, table, 1.0, " Jain's index")]
-    made = figure([Panel(traces, axis("Jain's index", range=[0, 1.03]))], runs.time_axis())
+    made = runs.figure([Panel(traces, axis("Jain's index", range=[0, 1.03]))])
     said = "Over the goodput of the watched messages: 1 where all are equal, 1/n where one of n has everything."
     return Chart("fairness", title, made, runs.notes(said, seeds=band_text(runs.seeds)))
 
@@ -414,6 +418,6 @@ def _panels(runs: Runs, key: str, title: str, panels: list[Panel], of: int, seed
     left_out = f"The first {len(panels)} of {of} that are watched." if of > len(panels) else ""
     columns = 1 if len(panels) == 1 else 2 if len(panels) in (2, 4) else 3
     rows = -(-len(panels) // columns)
-    made = figure(panels, runs.time_axis(), columns=columns, share_y=True)
+    made = runs.figure(panels, columns=columns, share_y=True)
     note = runs.notes(left_out, seeds=seeds)
     return Chart(key, title, made, note, wide=True, height=110 + 270 * rows)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fanin.quantities import spans_decades
-from fanin.style import Style
+from fanin.style import MARK_COLOUR, Style
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -199,10 +199,19 @@ def value_axis(title: str, values: ArrayLike, unit: str = "") -> Json:
     return axis(named, "log", tickformat=",~r", dtick="D2" if high - low < 2.5 else 1, range=ends)
 
 
-def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool = False, **more: object) -> Json:
+def figure(
+    panels: Sequence[Panel],
+    x: Json,
+    *,
+    columns: int = 1,
+    share_y: bool = False,
+    marks: Sequence[tuple[float, str]] = (),
+    **more: object,
+) -> Json:
     """Panels in a grid of so many columns, row by row, over one kind of x axis that zooms in all of them together.
 
-    With `share_y`, y axes zoom together too, and only the first column has titles. `more` goes into the layout.
+    With `share_y`, y axes zoom together too, and only the first column has titles. `marks` are vertical lines in every
+    panel: where, and what is written beside them in the first one. `more` goes into the layout.
     """
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
@@ -211,6 +220,7 @@ def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool 
     data: list[Json] = []
     axes: Json = {}
     notes: list[Json] = []
+    lines: list[Json] = []
     named: set[object] = set()
     for index, panel in enumerate(panels):
         row, column = divmod(index, columns)
@@ -234,6 +244,16 @@ def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool 
             if first:
                 named.add(group)
             data.append({**trace, "xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": first})
+        for at, said in marks:
+            place: Json = {"xref": f"x{number}", "yref": f"y{number} domain"}
+            dashed = {"color": MARK_COLOUR, "width": 1, "dash": "dash"}
+            lines.append(
+                {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "layer": "below", "line": dashed, **place}
+            )
+            if index == 0:
+                beside = {"textangle": -90, "xanchor": "left", "yanchor": "top", "bgcolor": "rgba(255,255,255,0.7)"}
+                font = {"size": 10.5, "color": MARK_COLOUR}
+                notes.append({"text": text(said), "showarrow": False, "x": at, "y": 1, "font": font, **beside, **place})
         if panel.title:
             notes.append(
                 {
@@ -251,6 +271,7 @@ def figure(panels: Sequence[Panel], x: Json, *, columns: int = 1, share_y: bool 
     layout = {
         **axes,
         "annotations": notes,
+        "shapes": lines,
         "font": {"family": FONT, "size": 12.5, "color": INK},
         "paper_bgcolor": "#ffffff",
         "plot_bgcolor": "#ffffff",

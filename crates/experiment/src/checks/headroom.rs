@@ -13,12 +13,12 @@ pub fn too_small(checked: &CheckedSpec) -> Vec<String> {
         _ => None,
     };
     let Some(given) = given.filter(|_| network.classes.iter().any(|class| class.lossless)) else { return Vec::new() };
-    let (wire, pause) = (checked.largest_packet(), u64::from(network.packet.pause));
+    let (wire, pause, response) = (checked.largest_packet(), u64::from(network.packet.pause), network.pauses.response);
     // There are many links, but few kinds, and these mostly come together.
     let mut kind = (Rate::ZERO, Time::NEVER, 0);
     let mut needs = |link: &Link| {
         if (kind.0, kind.1) != (link.rate, link.delay) {
-            kind = (link.rate, link.delay, pfc::headroom(link.rate, link.delay, wire, pause));
+            kind = (link.rate, link.delay, pfc::headroom(link.rate, (link.delay, response), wire, pause));
         }
         kind.2
     };

@@ -90,7 +90,7 @@ pub fn after_pauses(checked: &CheckedSpec) -> Vec<String> {
     // Of each switch: its ports, and their headroom together.
     let mut switches = vec![(0u64, 0u64); network.graph.names.len()];
     let headroom = |link: &fanin_fabric::topology::Link| {
-        rule.headroom.unwrap_or_else(|| pfc::headroom(link.rate, link.delay, wire, pause))
+        rule.headroom.unwrap_or_else(|| pfc::headroom(link.rate, (link.delay, network.pauses.response), wire, pause))
     };
     let ends = |link: &fanin_fabric::topology::Link| {
         [link.a, link.b].into_iter().filter(|node| !network.graph.is_host(*node)).map(|node| node.ix())

@@ -99,7 +99,7 @@ pub fn ordinarily(files: &Files, checked: &CheckedSpec) -> Option<Pauses> {
         let headroom = |device: &u32| {
             let device = &wiring.devices[*device as usize];
             let (rate, delay) = (Rate::from_bps(device.rate), Time::from_ns(device.delay));
-            rule.headroom.unwrap_or_else(|| pfc::headroom(rate, delay, wire, pause))
+            rule.headroom.unwrap_or_else(|| pfc::headroom(rate, (delay, network.pauses.response), wire, pause))
         };
         let devices = &wiring.of_node[node as usize];
         let all: u64 = devices.iter().map(headroom).sum();

@@ -116,7 +116,7 @@ fn thresholds(own: &Network, wire: u64) -> (Vec<f64>, Vec<Headroom>) {
                 factors.push(buffer.factor(slot));
             }
             let (rate, delay) = (Rate::from_bps(device.rate), Time::from_ns(device.delay));
-            let needed_bytes = pfc::headroom(rate, delay, wire, PAUSE_BYTES.into());
+            let needed_bytes = pfc::headroom(rate, (delay, Time::ZERO), wire, PAUSE_BYTES.into());
             let kind = kinds.entry((device.rate, device.delay)).or_insert_with(|| Headroom {
                 rate_bps: device.rate,
                 delay_us: us(delay),

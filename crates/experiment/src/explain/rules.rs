@@ -183,7 +183,7 @@ fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<
         return Vec::new();
     };
     let pause = u64::from(config.packet.pause);
-    let needed = |rate, delay| pfc::headroom(rate, delay, wire, pause);
+    let needed = |rate, delay| pfc::headroom(rate, (delay, config.pauses.response), wire, pause);
     let mut kinds = BTreeMap::new();
     // Headroom of all ingresses of a switch together, for its pool.
     let mut kept: BTreeMap<NodeId, u64> = BTreeMap::new();

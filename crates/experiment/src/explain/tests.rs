@@ -101,6 +101,9 @@ fn thresholds_and_headroom_are_in_bytes_times_and_shares() {
     // pfc.rs derives it: 14,064 + 1,500 + 1,499.
     assert_eq!((pfc.needed_bytes, pfc.headroom_bytes, pfc.enough), (17_063, 17_063, true));
     assert_eq!((pfc.xoff_bytes, pfc.xon_bytes), (225_000 - 17_063, 225_000 - 17_063 - 3000));
+    // 60 quanta at 10 Gb/s are 3,840 B.
+    let late = explain(&example("incast.toml", &[("measure.window", "1 ms"), ("network.pfc.response", "3072 ns")]));
+    assert_eq!(late.classes[0].pfc[0].headroom_bytes, 17_063 + 3840);
     let small = explain(&example("incast.toml", &[("measure.window", "1 ms"), ("network.buffer.headroom", "1 KB")]));
     assert!(!small.classes[0].pfc[0].enough);
 }

@@ -11,6 +11,8 @@ use std::collections::HashMap;
 
 /// The largest number of faults of hosts, each host of a list counted.
 const MAX_FAULTS: usize = 10_000;
+/// The longest response time, so that few frames wait for it at a port.
+const MAX_RESPONSE: Time = Time::from_ms(1);
 /// The longest pause that a frame can ask for, in quanta.
 const MAX_QUANTA: u32 = 65_535;
 
@@ -48,6 +50,12 @@ pub fn check_pauses(
         };
         Watchdog { detect: watchdog.detect, restore: watchdog.restore, action }
     });
+    let response = network.pfc.response.unwrap_or(Time::ZERO);
+    if response > MAX_RESPONSE {
+        let right = format!("it is at most {MAX_RESPONSE}, like \"2 us\"");
+        checker.fail("network.pfc.response", format!("{response} is too long"), right);
+    }
+    let response = response.min(MAX_RESPONSE);
     let mut faults = Faults { graph, number_of: HashMap::new(), found: Vec::new() };
     faults.number_of = graph.names[..graph.hosts as usize].iter().map(String::as_str).zip(0..).collect();
     for (i, fault) in network.faults.iter().enumerate() {
@@ -74,7 +82,7 @@ pub fn check_pauses(
                 if credits {
                     continue;
                 }
-                let least = least_buffer(graph, added, (wire, u64::from(packet.pause)), lossless);
+                let least = least_buffer(graph, added, (wire, u64::from(packet.pause), response), lossless);
                 if buffer.get() < least {
                     let problem = format!("{buffer} is too small");
                     let right = if lossless {
@@ -87,7 +95,7 @@ pub fn check_pauses(
             }
         }
     }
-    PauseOptions { quanta, watchdog, faults: faults.found, record: false }
+    PauseOptions { quanta, watchdog, response, faults: faults.found, record: false }
 }
 
 /// A pause has to be repeated before it expires: the frame waits for a packet on the wire, in half of the time.
@@ -133,10 +141,15 @@ fn check_drain(fault: &HostFault, path: &str, checker: &mut Checker<'_>) -> Opti
 }
 
 /// The least receive buffer of these hosts.
-fn least_buffer(graph: &Graph, hosts: &[pauses::HostFault], (wire, pause): (u64, u64), lossless: bool) -> u64 {
+fn least_buffer(
+    graph: &Graph,
+    hosts: &[pauses::HostFault],
+    (wire, pause, response): (u64, u64, Time),
+    lossless: bool,
+) -> u64 {
     let faulty = |node: fanin_units::NodeId| hosts.iter().any(|fault| fault.host == node.0);
     let links = graph.links.iter().filter(|link| lossless && (faulty(link.a) || faulty(link.b)));
-    links.map(|link| pfc::headroom(link.rate, link.delay, wire, pause)).max().unwrap_or(0) + wire
+    links.map(|link| pfc::headroom(link.rate, (link.delay, response), wire, pause)).max().unwrap_or(0) + wire
 }
 
 /// The faults found so far.

@@ -54,7 +54,8 @@ pub fn check_network(
     }
     let pauses = check_pauses(network, &graph, &classes, &packet, wire, checker);
     let plan = Plan::new(&buffer, &classes, &packet);
-    let room = Room { graph: &graph, wire, pause: u64::from(packet.pause), buffer, plan };
+    let (pause, response) = (u64::from(packet.pause), pauses.response);
+    let room = Room { graph: &graph, wire, pause, response, buffer, plan };
     room.check_headroom(&classes, checker);
     room.check_credits(network, checker);
     room.check_markings(network, &classes, &inherits, checker);

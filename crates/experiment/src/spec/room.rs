@@ -21,6 +21,8 @@ pub struct Room<'a> {
     pub graph: &'a Graph,
     pub wire: u64,
     pub pause: u64,
+    /// How late ports obey pauses.
+    pub response: Time,
     pub buffer: BufferPolicy,
     pub plan: Plan,
 }
@@ -39,7 +41,11 @@ impl Room<'_> {
         let mut kind = (Rate::ZERO, Time::NEVER, 0);
         for (i, link) in self.graph.links.iter().enumerate() {
             if (kind.0, kind.1) != (link.rate, link.delay) {
-                kind = (link.rate, link.delay, pfc::headroom(link.rate, link.delay, self.wire, self.pause));
+                kind = (
+                    link.rate,
+                    link.delay,
+                    pfc::headroom(link.rate, (link.delay, self.response), self.wire, self.pause),
+                );
             }
             let needed = pfc.headroom.unwrap_or(kind.2);
             worst = worst.max((needed, i));

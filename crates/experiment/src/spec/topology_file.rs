@@ -6,6 +6,7 @@ use crate::error::{Problem, Problems};
 use crate::{hpcc::convert, htsim};
 use fanin_fabric::topology::{Graph, TopologyError};
 use fanin_formats::Error;
+use fanin_formats::hpcc::{Dialect, Header};
 use fanin_formats::tables::LinkTable;
 
 const FILE: &str = "network.topology.file";
@@ -96,7 +97,9 @@ fn network_of(
 ) -> Result<Network, Problems> {
     let (topology, losses, warnings, lines) = match format {
         TopologyFormat::Ns3 => {
-            let (topology, losses, warnings) = convert::topology(text, file)?;
+            let (topology, losses, mut warnings) = convert::topology(text, file)?;
+            let since = || format!("its first line has {}", Header::of(text.as_bytes()).names());
+            warnings.extend(of_a_fork(file, Dialect::of_topology(text.as_bytes()), since));
             (topology, losses, warnings, Vec::new())
         }
         TopologyFormat::Htsim => {
@@ -115,6 +118,12 @@ fn network_of(
         }
     };
     Ok(Network { topology, losses, warnings, lines })
+}
+
+/// A warning that a file is read in the dialect of a fork of ns-3 HPCC, if it is in one.
+pub fn of_a_fork(file: &str, dialect: Option<Dialect>, since: impl Fn() -> String) -> Option<String> {
+    let facts = dialect?.facts();
+    Some(format!("{file} is read in the dialect of {} ({}), since {}", facts.title, facts.name, since()))
 }
 
 /// Why the network of a file is impossible, with the line if there is one.

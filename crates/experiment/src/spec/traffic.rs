@@ -10,6 +10,7 @@ use super::host_names::HostNames;
 use super::one::One;
 use super::scheme::{SchemeChoice, SchemeId};
 use super::shape::advice;
+use super::topology_file;
 use crate::error::{Problem, Problems};
 use crate::hpcc::convert;
 use crate::htsim;
@@ -18,6 +19,7 @@ use fanin_cc::own::Program;
 use fanin_cc::{Lanes, Settings, SettingsError};
 use fanin_endpoint::tcp;
 use fanin_fabric::{NetworkConfig, TcpConfig, TrafficConfig};
+use fanin_formats::hpcc::Dialect;
 use fanin_units::Time;
 use fanin_workload as workload;
 use fanin_workload::{Cdf, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
@@ -506,7 +508,10 @@ impl One<'_, '_> {
         let path = path.display().to_string();
         let messages: Result<_, Problems> = match &traffic.pattern {
             Pattern::Hpcc { dport, from, .. } => {
-                convert::listed(&text, &path, setting.number_of(), *dport, *from).map(|list| (list, Vec::new()))
+                let since = || "its flows have no port".to_string();
+                let fork = topology_file::of_a_fork(&path, Dialect::of_flows(text.as_bytes()), since);
+                let listed = convert::listed(&text, &path, setting.number_of(), *dport, *from);
+                listed.map(|list| (list, Vec::from_iter(fork)))
             }
             Pattern::Htsim { dialect, .. } => {
                 htsim::messages(&text, &path, setting.hosts, dialect.map(Into::into), persistent).map_err(Into::into)

@@ -25,6 +25,7 @@ impl<Q: EventQueue> Network<Q> {
         timers.wake_at = Time::NEVER;
         // If the RESUME frame of a lazy port was due before now, nothing has to be repeated any more.
         self.flush(port);
+        self.obey_late(port, now);
         self.change_faults(port, now);
         self.refresh_pauses(port, now);
         self.expire_pauses(port, now);
@@ -49,6 +50,14 @@ impl<Q: EventQueue> Network<Q> {
     fn signal(&mut self, port: PortIx, classes: u8) {
         each(classes).for_each(|class| self.egress.announce(port, class));
         if classes != 0 {
+            self.serve_soon(port);
+        }
+    }
+
+    /// Pause frames take effect whose response time is over.
+    fn obey_late(&mut self, port: PortIx, now: Time) {
+        while let Some(frame) = self.frame_due(port, now) {
+            self.obey(port, frame);
             self.serve_soon(port);
         }
     }
@@ -134,8 +143,11 @@ impl<Q: EventQueue> Network<Q> {
         let Some(pauses) = &mut self.pauses else { return };
         let Some(watchdog) = pauses.options.watchdog else { return };
         let timers = &mut pauses.ports[port.ix()];
-        timers.storm &= !due(&mut timers.restore_at, now);
+        let ended = due(&mut timers.restore_at, now) & timers.storm;
+        timers.storm &= !ended;
         let looked = due(&mut timers.look_at, now);
+        let id = self.egress.port(port).id;
+        each(ended).for_each(|class| self.core.incident(id, What::StormEnd(class as u8)));
         if looked == 0 {
             return;
         }
@@ -150,7 +162,6 @@ impl<Q: EventQueue> Network<Q> {
             }
             timers.storm |= 1 << class;
             self.core.probes.totals.storms += 1;
-            let id = self.egress.port(port).id;
             self.core.incident(id, What::Storm(class as u8));
             match watchdog.action {
                 WatchdogAction::Drop => {

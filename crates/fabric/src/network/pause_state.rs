@@ -6,6 +6,7 @@ use crate::pfc;
 use crate::port::{Port, PortIx};
 use crate::receive::ReceiveBuffer;
 use fanin_units::Time;
+use std::collections::VecDeque;
 
 /// Classes of a port at most, control included.
 pub(super) const CLASSES: usize = 8;
@@ -18,12 +19,21 @@ pub(super) struct PauseTimers {
     pub lossless: u8,
 }
 
+/// What a pause frame says: the classes whose state it has, and which of those are paused.
+#[derive(Clone, Copy)]
+pub(super) struct PauseFrame {
+    pub changed: u8,
+    pub paused: u8,
+}
+
 /// The timers of a port.
 pub(super) struct PortTimers {
     /// The one valid timer event; others are stale.
     pub wake_at: Time,
     /// When the pauses that the port has sent are repeated, if they last.
     pub refresh_at: Time,
+    /// Frames of the peer that have arrived and not taken effect: when they do, and what they say.
+    pub coming: VecDeque<(Time, PauseFrame)>,
     /// Bit c: the last frame of the peer paused class c, and that has not expired.
     pub by_peer: u8,
     /// Bit c: the watchdog has found a storm in class c.
@@ -57,7 +67,7 @@ impl PauseTimers {
             let mut faults: Vec<HostFault> = options.faults.clone();
             faults.retain(|fault| port.of_host() && fault.host == port.node.0);
             faults.sort_by_key(|fault| fault.from);
-            let headroom = pfc::headroom(port.rate, port.delay, largest, pause);
+            let headroom = pfc::headroom(port.rate, (port.delay, options.response), largest, pause);
             let faulty = || Faulty {
                 receive: ReceiveBuffer::new(CLASSES, port.rate, headroom, largest),
                 begun: vec![false; faults.len()],
@@ -68,6 +78,7 @@ impl PauseTimers {
             PortTimers {
                 wake_at: Time::NEVER,
                 refresh_at: Time::NEVER,
+                coming: VecDeque::new(),
                 by_peer: 0,
                 storm: 0,
                 expires: [Time::NEVER; CLASSES],
@@ -126,7 +137,8 @@ impl PortTimers {
         let lists = [&self.expires, &self.look_at, &self.restore_at];
         let of_classes = lists.into_iter().flatten().copied().min().unwrap_or(Time::NEVER);
         let of_fault = self.fault.as_ref().map_or(Time::NEVER, |fault| fault.next_at());
-        of_classes.min(of_fault).min(self.refresh_at)
+        let coming = self.coming.front().map_or(Time::NEVER, |(at, _)| *at);
+        of_classes.min(of_fault).min(self.refresh_at).min(coming)
     }
 }
 

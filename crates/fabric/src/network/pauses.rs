@@ -2,7 +2,7 @@
 //! are recorded. What their timers do is in `faults.rs`.
 
 use super::Network;
-use super::pause_state::{PauseTimers, each};
+use super::pause_state::{PauseFrame, PauseTimers, each};
 use crate::clock::{PAUSE_TIMER, kind, source};
 use crate::packet::PacketIx;
 use crate::pause_log::PauseCause;
@@ -43,6 +43,26 @@ impl<Q: EventQueue> Network<Q> {
         pauses.ports[port.ix()].refresh_at = if lasting != 0 { now + half } else { Time::NEVER };
         self.set_pause_timer(port);
         lasting
+    }
+
+    /// Puts a pause frame off until the response time of the port is over, if it has one.
+    pub(super) fn obeys_later(&mut self, port: PortIx, frame: PauseFrame) -> bool {
+        let now = self.core.clock.now();
+        let Some(pauses) = &mut self.pauses else { return false };
+        let response = pauses.options.response;
+        if response == Time::ZERO {
+            return false;
+        }
+        pauses.ports[port.ix()].coming.push_back((now.saturating_add(response), frame));
+        self.set_pause_timer(port);
+        true
+    }
+
+    /// Takes the pause frame of a port that takes effect now, the first of several.
+    pub(super) fn frame_due(&mut self, port: PortIx, now: Time) -> Option<PauseFrame> {
+        let coming = &mut self.pauses.as_mut()?.ports[port.ix()].coming;
+        let due = coming.front().is_some_and(|(at, _)| *at <= now);
+        if due { coming.pop_front().map(|(_, frame)| frame) } else { None }
     }
 
     /// The classes whose pause state in a frame from the peer counts for a port: not those of a storm that the watchdog
@@ -90,7 +110,9 @@ impl<Q: EventQueue> Network<Q> {
     pub(super) fn forget_peer_pauses(&mut self, port: PortIx) {
         self.pauses_absent(port, u8::MAX);
         if let Some(pauses) = &mut self.pauses {
-            pauses.ports[port.ix()].refresh_at = Time::NEVER;
+            let timers = &mut pauses.ports[port.ix()];
+            timers.refresh_at = Time::NEVER;
+            timers.coming.clear();
         }
         self.set_pause_timer(port);
     }

@@ -1,6 +1,7 @@
 //! The switch pipeline: a packet arrives, is routed, admitted, queued and served.
 
 use super::Network;
+use super::pause_state::PauseFrame;
 use crate::buffers::{Admission, Request};
 use crate::config::Release;
 use crate::packet::{Packet, PacketIx};
@@ -259,7 +260,13 @@ impl<Q: EventQueue> Network<Q> {
         if self.credits.is_some() {
             self.learn_credits(port, ix);
         } else {
-            self.pauses(port, ix);
+            let classes = self.core.packets[ix].head.cc_tag;
+            self.core.consume(ix);
+            let frame = PauseFrame { changed: (classes >> 8) as u8, paused: classes as u8 };
+            if self.obeys_later(port, frame) {
+                return None;
+            }
+            self.obey(port, frame);
         }
         if let Some(nic) = self.egress.port(port).nic() {
             return Some(AtHost::Nic(nic));
@@ -268,12 +275,9 @@ impl<Q: EventQueue> Network<Q> {
         None
     }
 
-    /// The classes of a port that a pause frame stops and starts.
-    fn pauses(&mut self, port: PortIx, ix: PacketIx) {
-        let classes = self.core.packets[ix].head.cc_tag;
-        self.core.consume(ix);
+    /// Stops and starts the classes of a port as a pause frame says.
+    pub(super) fn obey(&mut self, port: PortIx, PauseFrame { changed, paused }: PauseFrame) {
         self.flush(port);
-        let (changed, paused) = ((classes >> 8) as u8, classes as u8);
         let heeded = self.heed_pauses(port, changed, paused);
         for class in (1..self.egress.classes()).filter(|c| changed & 1 << c != 0) {
             let pauses = paused & 1 << class != 0;

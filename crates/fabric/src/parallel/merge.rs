@@ -230,6 +230,7 @@ impl ParallelSimulation {
             sum.pauses += of.pauses;
             sum.circular_waits += of.circular_waits;
             sum.storms += of.storms;
+            sum.storm_ends += of.storm_ends;
         }
         all.sort_by_key(|(key, _)| *key);
         sum.kept = all.into_iter().map(|(_, incident)| incident).collect();
@@ -241,7 +242,7 @@ impl ParallelSimulation {
     pub fn pause_records(&self) -> (Vec<PauseRecord>, u64) {
         let config = self.config();
         let logs = self.all().filter_map(|partition| partition.world.net.core().probes.pauses());
-        pause_log::records(&config.graph, config.packet.pause, logs)
+        pause_log::records(&config.graph, (config.packet.pause, config.pauses.response), logs)
     }
 
     /// See [`Simulation::port_counter`].

@@ -125,21 +125,28 @@ fn buffers() -> impl Strategy<Value = BufferPolicy> {
 }
 
 /// A buffer big enough for all headroom and ten packets of any one queue beyond it, in each part of it.
-fn with_room(buffer: BufferPolicy, graph: &Graph, packet: &PacketSizes, classes: &[ClassConfig]) -> BufferPolicy {
+fn with_room(
+    buffer: BufferPolicy,
+    (graph, response): (&Graph, Time),
+    packet: &PacketSizes,
+    classes: &[ClassConfig],
+) -> BufferPolicy {
     let wire = packet.payload as u64 + packet.header as u64;
     let lossless = classes.iter().filter(|c| c.lossless).count() as u64;
     let taken: f64 = classes.iter().filter_map(|c| c.share).sum();
     let smallest = classes.iter().filter_map(|c| c.share).fold(1.0 - taken, f64::min);
     match buffer {
         BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc } => {
-            let ends = graph.links.iter().map(|l| 2 * pfc::headroom(l.rate, l.delay, wire, packet.pause as u64));
+            let ends =
+                graph.links.iter().map(|l| 2 * pfc::headroom(l.rate, (l.delay, response), wire, packet.pause as u64));
             let flattest = classes.iter().filter_map(|c| c.alpha).fold(alpha, f64::min);
             let needed = (lossless * ends.sum::<u64>()) as f64 + 11.0 * wire as f64 * (1.0 + 1.0 / flattest);
             BufferPolicy::Pooled { bytes: bytes + (needed / smallest) as u64, alpha, pfc_alpha, pfc }
         }
         // Ports without shares may well be too small, which go-back-N gets over.
         BufferPolicy::PerPort { bytes, pfc } if taken > 0.0 => {
-            let most = graph.links.iter().map(|l| pfc::headroom(l.rate, l.delay, wire, packet.pause as u64)).max();
+            let most =
+                graph.links.iter().map(|l| pfc::headroom(l.rate, (l.delay, response), wire, packet.pause as u64)).max();
             let needed = lossless * (most.unwrap_or(0) + 1) + 2 * wire;
             BufferPolicy::PerPort { bytes: bytes + (needed as f64 / smallest) as u64, pfc }
         }
@@ -322,7 +329,7 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
         }
         messages.sort_by_key(|m| m.start);
         let classes = with_precedence(classes, seed);
-        let buffer = with_room(buffer, &graph, &packet, &classes);
+        let buffer = with_room(buffer, (&graph, Time::ZERO), &packet, &classes);
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
         let detection = Time::ZERO;
         let symmetric = seed % 2 == 1;
@@ -385,7 +392,9 @@ pub fn congested() -> impl Strategy<Value = Case> {
     let messages = vec((0u64..5_000, any::<u32>(), 0u32..2, 1u64..80_000), 5..40);
     let network = (any::<u64>(), graphs(), packets(), prop::sample::select(vec![Release::Dequeue, Release::LastBit]));
     let buffer = (any::<bool>(), 0u64..20_000, 0.05..2.0f64, prop::option::of(0u64..10_000));
-    (network, schemes, messages, buffer).prop_map(|(network, schemes, messages, buffer)| {
+    let response = prop_oneof![Just(0u64), 1u64..10_000];
+    (network, schemes, messages, buffer, response).prop_map(|(network, schemes, messages, buffer, response)| {
+        let response = ns(response);
         let ((seed, graph, packet, release), (pooled, extra, pfc_alpha, xon_offset)) = (network, buffer);
         let hosts = graph.hosts;
         let classes: Vec<ClassConfig> = schemes.iter().map(|_| class(true, Marking::Off)).collect();
@@ -393,10 +402,11 @@ pub fn congested() -> impl Strategy<Value = Case> {
         let pfc = Pfc { headroom: None, xon_offset };
         let buffer = if pooled {
             let pool = BufferPolicy::Pooled { bytes: extra, alpha: 1.0, pfc_alpha, pfc };
-            with_room(pool, &graph, &packet, &classes)
+            with_room(pool, (&graph, response), &packet, &classes)
         } else {
             let wire = packet.payload as u64 + packet.header as u64;
-            let most = graph.links.iter().map(|l| pfc::headroom(l.rate, l.delay, wire, packet.pause as u64)).max();
+            let most =
+                graph.links.iter().map(|l| pfc::headroom(l.rate, (l.delay, response), wire, packet.pause as u64)).max();
             BufferPolicy::PerPort { bytes: classes.len() as u64 * (most.unwrap_or(0) + 1 + extra), pfc }
         };
         let traffics: Vec<TrafficConfig> = (1u8..)
@@ -429,7 +439,7 @@ pub fn congested() -> impl Strategy<Value = Case> {
             symmetric,
             balancing: Balancing::FlowHash,
             discipline: None,
-            pauses: Default::default(),
+            pauses: pauses::PauseOptions { response, ..Default::default() },
         };
         let mut traffics = traffics;
         let config = with_credits(config, &mut traffics);

@@ -14,6 +14,10 @@ pub struct PfcOptions {
     pub expiry: Option<u32>,
     /// A storm watchdog at every port of a switch. Default: none.
     pub watchdog: Option<Watchdog>,
+    /// Time from the arrival of a PAUSE or RESUME until the port obeys it, at switches and hosts; at most 1 ms. The
+    /// computed headroom covers it. pfc.md has the standard's values. Default: ports obey at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Time>,
 }
 
 impl PfcOptions {

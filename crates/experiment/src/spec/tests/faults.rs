@@ -55,6 +55,7 @@ fn what_makes_no_sense_is_refused() {
         // (1,500 + 64) / 32 = 48.9
         ("pfc = { expiry = 48 }".to_string(), "network.pfc.expiry: 48 quanta are not possible; it is 49 to 65535"),
         ("pfc = { expiry = 65536 }".into(), "network.pfc.expiry: 65536 quanta are not possible"),
+        ("pfc = { response = \"2 ms\" }".into(), "network.pfc.response: 2 ms is too long; it is at most 1 ms"),
         (
             "pfc = { watchdog = { detect = \"0 us\", restore = \"1 us\" } }".into(),
             "network.pfc.watchdog.detect: the time is zero",
@@ -75,6 +76,7 @@ fn what_makes_no_sense_is_refused() {
     }
     // Without a lossless class there is nothing to pause, but a slow host loses packets.
     for (lines, says) in [
+        ("pfc = { response = \"1 us\" }".into(), "network.pfc: no class is lossless, so nothing is paused"),
         ("pfc = { expiry = 1000 }".to_string(), "network.pfc: no class is lossless, so nothing is paused"),
         (storm("hosts = [\"h0\"]"), "network.faults[0]: no class is lossless, so there is nothing to pause"),
         (slow(", share = 0.5, buffer = \"1 KB\""), "network.faults[0].buffer: 1 KB is too small; a full packet needs"),

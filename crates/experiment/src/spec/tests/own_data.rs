@@ -140,6 +140,16 @@ fn a_topology_file_of_ns3_brings_names_and_losses() {
     );
     let first = folder.check(&flows).unwrap().build().messages.next().unwrap();
     assert_eq!((first.src, first.dst), (2, 1));
+    assert_eq!(folder.warnings(&flows), [] as [&str; 0]);
+    // Files of forks are read as theirs, and that is said.
+    folder.write("topology.txt", &NS3.replacen("5 2 4", "5 2 1 4", 1));
+    folder.write("flow.txt", "1\n4 2 3 1000 2.0\n");
+    let said = [
+        "topology.txt is read in the dialect of PowerTCP (powertcp), since its first line has four numbers: nodes, \
+         switches, racks, links",
+        "flow.txt is read in the dialect of ConWeave (conweave), since its flows have no port",
+    ];
+    assert_eq!(folder.warnings(&flows), said);
 }
 
 #[test]
