@@ -1,0 +1,336 @@
+//! The whole network: who owns what, how it is built, and what each event does.
+//!
+//! Source: uet-htsim, main_uec.cpp; the order of construction fixes the random numbers and the order of ties.
+
+use crate::error::Error;
+use crate::events::{Event, Events};
+use crate::matrix::{Firing, Matrix};
+use crate::nic::{HostQueue, Nic};
+use crate::nscc::{Nscc, Parameters};
+use crate::options::Options;
+use crate::packet::{Packets, Type};
+use crate::paths::Balancer;
+use crate::port::Port;
+use crate::random::Random;
+use crate::rccc::{Pacer, Share};
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::settings::Settings;
+use crate::switches::{Pipe, Switch, switch_index};
+use crate::topology::{Cable, Node, Topology};
+
+/// The number of the first connection's flow, if the matrix gives none; each end of a connection takes one.
+const FIRST_FLOW: u32 = 1_000_000_001;
+
+/// Takes lines.
+pub type Lines<'a> = &'a mut dyn FnMut(&str);
+
+/// A network that runs.
+pub struct Network<'a> {
+    pub(crate) settings: Settings,
+    pub(crate) nscc: Parameters,
+    pub(crate) topology: Topology,
+    pub(crate) events: Events,
+    pub(crate) random: Random,
+    pub(crate) packets: Packets,
+    /// The flags of ACK objects that are free, last freed last.
+    pub(crate) ack_flags: Vec<bool>,
+    pub(crate) cables: Vec<Cable>,
+    pub(crate) ends: Vec<Node>,
+    pub(crate) pipes: Vec<Pipe>,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) nics: Vec<Nic>,
+    pub(crate) host_queues: Vec<HostQueue>,
+    pub(crate) host_ps_per_byte: u64,
+    pub(crate) pacers: Vec<Pacer>,
+    pub(crate) shares: Vec<Share>,
+    pub(crate) senders: Vec<Sender>,
+    pub(crate) receivers: Vec<Receiver>,
+    triggers: Vec<TriggerState>,
+    fired: Vec<u32>,
+    pub(crate) reuse: bool,
+    pub(crate) trims: bool,
+    pub(crate) trim_size: u32,
+    pub(crate) sack_threshold: u32,
+    pub(crate) nack_rtt: bool,
+    /// The largest credit of a sender, and its first one.
+    pub(crate) first_window: i64,
+    pub(crate) hops: u64,
+    pub(crate) dropped: u64,
+    pub(crate) duplicates: u64,
+    aborted: Option<&'static str>,
+    pub(crate) output: Lines<'a>,
+    pub(crate) record: Option<Lines<'a>>,
+}
+
+struct TriggerState {
+    id: u32,
+    firing: Firing,
+    targets: Vec<u32>,
+    activations: u32,
+}
+
+impl<'a> Network<'a> {
+    /// Builds the network. Lines of output go to `output`, the event log to `record`.
+    pub fn new(
+        options: &Options,
+        matrix: &Matrix,
+        topology: Topology,
+        output: Lines<'a>,
+        record: Option<Lines<'a>>,
+    ) -> Result<Self, Error> {
+        let settings = Settings::new(options, &topology)?;
+        let cables = topology.cables(settings.rate);
+        let mut network = Self {
+            nscc: Parameters::new(&settings),
+            events: Events::new(options.end_us * 1_000_000),
+            random: Random::new(options.seed, record.is_some()),
+            packets: Packets::default(),
+            ack_flags: Vec::new(),
+            ends: cables.iter().map(|cable| cable.to).collect(),
+            pipes: cables.iter().map(|cable| Pipe::new(cable.latency)).collect(),
+            ports: Vec::new(),
+            switches: Vec::new(),
+            nics: Vec::new(),
+            host_queues: Vec::new(),
+            host_ps_per_byte: ps_per_byte(settings.rate as f64),
+            pacers: Vec::new(),
+            shares: Vec::new(),
+            senders: Vec::new(),
+            receivers: Vec::new(),
+            triggers: Vec::new(),
+            fired: Vec::new(),
+            reuse: options.reuse,
+            trims: !options.disable_trim,
+            trim_size: options.trim_size,
+            sack_threshold: options.sack_threshold,
+            nack_rtt: !options.no_rtt_of_nacks,
+            first_window: settings.most(settings.rtt),
+            hops: 0,
+            dropped: 0,
+            duplicates: 0,
+            aborted: None,
+            settings,
+            topology,
+            cables,
+            output,
+            record,
+        };
+        network.build_switches();
+        network.build_ports(options.slow_links);
+        network.build_hosts();
+        network.connect(options, matrix);
+        Ok(network)
+    }
+
+    fn build_switches(&mut self) {
+        let (tors, aggregations) = (self.topology.tors(), self.topology.aggregations());
+        for (index, latency) in (0..).zip(self.topology.switch_latencies()) {
+            let node = match index {
+                i if i < tors => Node::Tor(i),
+                i if i < tors + aggregations => Node::Aggregation(i - tors),
+                i => Node::Core(i - tors - aggregations),
+            };
+            debug_assert_eq!(switch_index(&self.topology, node), index);
+            self.switches.push(Switch::new(node, self.random.draw(), latency));
+        }
+    }
+
+    /// All ports; the first links from cores downwards are slow, if that is asked for.
+    fn build_ports(&mut self, slow_links: u32) {
+        let Settings { queue, ecn, rccc, .. } = self.settings;
+        let each = self.topology.pod_aggregations;
+        for cable in &self.cables[self.topology.hosts as usize..] {
+            let to_host = matches!(cable.to, Node::Host(_));
+            let slow = match (cable.from, cable.to) {
+                (Node::Core(core), Node::Aggregation(a)) => core / each + a * each < slow_links,
+                _ => false,
+            };
+            let share = if slow { 0.25 } else { 1.0 };
+            let part = |bytes: u64| (share * bytes as f64) as u64;
+            let marks = (!(rccc && to_host)).then_some((part(ecn.0), part(ecn.1)));
+            self.ports.push(Port::new(part(queue), marks, ps_per_byte(cable.rate as f64 * share), to_host));
+        }
+        for a in 0..self.topology.aggregations() {
+            for l in (0..self.topology.cores_each).filter(|l| l + a * each < slow_links) {
+                for b in 0..self.topology.core_bundle() {
+                    self.print(&format!("Adding link failure for agg_sw {a} l {l} b {b}"));
+                }
+            }
+        }
+    }
+
+    fn build_hosts(&mut self) {
+        for host in 0..self.topology.hosts {
+            self.pacers.push(Pacer::new(self.settings.rate));
+            if let Some(ratio) = self.settings.oversubscription {
+                self.shares.push(Share::new(ratio));
+                self.next_share(host);
+            }
+            self.random.draw();
+            self.nics.push(Nic::default());
+            self.host_queues.push(HostQueue::default());
+        }
+    }
+
+    fn connect(&mut self, options: &Options, matrix: &Matrix) {
+        let mut by_id = std::collections::HashMap::new();
+        let mut of_line = Vec::with_capacity(matrix.connections.len());
+        for line in &matrix.connections {
+            let start = line.start_us.map(|us| us * 1_000_000);
+            let known = line.id.filter(|_| options.reuse).and_then(|id| by_id.get(&id).copied());
+            let s = known.unwrap_or(self.senders.len() as u32);
+            of_line.push(s);
+            if known.is_none() {
+                if let Some(id) = line.id {
+                    by_id.insert(id, s);
+                }
+                let balancer = Balancer::new(options.balancing, options.paths, &mut self.random);
+                let base = if options.accurate_rtt {
+                    self.settings.pair_rtt(&self.topology, line.from, line.to)
+                } else {
+                    self.settings.rtt
+                };
+                let most = self.settings.most(base);
+                let window = options.window.map_or(most, |packets| i64::from(packets) * self.settings.mtu);
+                self.first_window = most;
+                let flow = FIRST_FLOW.wrapping_add(s.wrapping_mul(2));
+                let (flow, back) = line.id.map_or((flow, flow.wrapping_add(1)), |id| (id, id));
+                self.senders.push(Sender::new(line, flow, Nscc::new(base, most, window), balancer));
+                self.receivers.push(Receiver::new(back, line.to, line.from));
+            }
+            let Some(start) = start else { continue };
+            if options.reuse && self.senders[s as usize].messages.add(start, line.size) {
+                self.events.at(start, Event::Messages(s));
+            }
+            if known.is_none() {
+                self.events.at(start, Event::Start(s));
+            }
+        }
+        if !options.reuse {
+            for (s, line) in matrix.connections.iter().enumerate() {
+                self.add_backlog(s as u32, line.size);
+            }
+        }
+        self.triggers = matrix
+            .triggers
+            .iter()
+            .map(|t| TriggerState { id: t.id, firing: t.firing, targets: t.targets.clone(), activations: 0 })
+            .collect();
+    }
+
+    /// Notes that the original aborts here, and why.
+    pub(crate) fn abort(&mut self, why: &'static str) {
+        self.aborted.get_or_insert(why);
+    }
+
+    /// Runs to the end.
+    pub fn run(&mut self) -> Result<(), Error> {
+        loop {
+            while let Some(s) = self.fired.pop() {
+                let line = format!("{} activate", self.senders[s as usize].name);
+                self.print(&line);
+                self.start(s);
+                self.send_first(s);
+            }
+            if let Some(why) = self.aborted {
+                return Err(Error(format!("the original aborts at {} us: {why}", self.time())));
+            }
+            let Some(event) = self.events.pop() else { break };
+            if !matches!(event, Event::Timeout(..)) {
+                self.log_event(event);
+            }
+            self.happen(event);
+        }
+        self.log_draws();
+        Ok(())
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Start(_) if self.reuse => {}
+            Event::Start(s) => {
+                self.start(s);
+                self.send_first(s);
+            }
+            Event::Messages(s) => self.messages_due(s),
+            Event::Timeout(s, number) => self.on_timeout(s, number),
+            Event::Nic(host) => self.nic_done(host),
+            Event::Pull(host) => self.pull(host),
+            Event::Share(host) => self.adjust_share(host),
+            Event::HostQueue(host) => self.host_queue_done(host),
+            Event::Port(link) => self.port_done(link),
+            Event::Pipe(link) => self.link_done(link),
+            Event::Switch(switch) => self.switch_done(switch),
+        }
+    }
+
+    fn messages_due(&mut self, s: u32) {
+        let now = self.events.now();
+        let sender = self.sender(s);
+        let first = sender.started.is_none();
+        let idle = !sender.blocked && sender.backlog == 0 && sender.window.waiting() == 0;
+        for size in sender.messages.due(now) {
+            self.add_backlog(s, size);
+        }
+        if first {
+            self.start(s);
+        }
+        if idle {
+            self.send_first(s);
+        }
+    }
+
+    /// A packet reaches its host.
+    pub(crate) fn deliver(&mut self, at: u32) {
+        let packet = *self.packets.get(at);
+        match packet.of {
+            Type::Data | Type::Rts => self.receive(&packet),
+            Type::Ack => self.on_ack(&packet),
+            Type::Nack => self.on_nack(&packet),
+            Type::Pull => self.on_pull(&packet),
+        }
+        self.free(at);
+    }
+
+    /// A packet is no more.
+    pub(crate) fn free(&mut self, at: u32) {
+        let packet = self.packets.take(at);
+        if packet.of == Type::Ack {
+            self.ack_flags.push(packet.flag);
+        }
+    }
+
+    /// A sender with all acknowledged activates a trigger.
+    pub(crate) fn activate(&mut self, trigger: u32) {
+        let t = &mut self.triggers[trigger as usize];
+        t.activations += 1;
+        let (id, count) = (t.id, t.targets.len());
+        let line = match t.firing {
+            Firing::Once if t.activations == 1 => {
+                self.fired.extend(&t.targets);
+                format!("Trigger {id} fired, {count} targets")
+            }
+            Firing::Once => return,
+            Firing::Each => {
+                self.fired.extend(t.targets.get(t.activations as usize - 1));
+                format!("Multishot Trigger {id} fired, {count} targets")
+            }
+            Firing::Barrier(all) if t.activations < all => {
+                format!("Trigger {id} activated, activations remaining: {}", all - t.activations)
+            }
+            Firing::Barrier(all) if t.activations == all => {
+                self.fired.extend(&t.targets);
+                format!("Trigger {id} fired, {count} targets")
+            }
+            Firing::Barrier(_) => return,
+        };
+        self.print(&line);
+    }
+}
+
+/// Picoseconds of a byte, as the original truncates them.
+fn ps_per_byte(rate: f64) -> u64 {
+    (8e12 / rate) as u64
+}
