@@ -18,6 +18,7 @@ USES: dict[str, set[str]] = {
     "record": {"fabric", "cc", "units"},
     "formats": {"wire", "units"},
     "ns3": {"formats", "cc", "units"},
+    "uet": set(),
     "experiment": {
         "record",
         "workload",

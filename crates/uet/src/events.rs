@@ -1,12 +1,19 @@
 //! Pending events, in the order of time and, at equal times, of insertion.
 //!
 //! Source: uet-htsim, eventlist.cpp. A cancelled timer stays in the queue; its number tells that it is stale.
+//!
+//! Events of the near future are in lists by slot of time, and are sorted when their slot comes; a heap has the others.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// Slots of the near future, of 2^[`SHIFT`] picoseconds each: together longer than a link of usual latency.
+const SLOTS: u64 = 1 << 13;
+const SHIFT: u32 = 8;
+const NIL: u32 = u32::MAX;
+
 /// An event, with the index of what it happens to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// A connection starts.
     Start(u32),
@@ -30,29 +37,16 @@ pub enum Event {
     Switch(u32),
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     at: u64,
     number: u64,
     event: Event,
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.at, self.number).cmp(&(other.at, other.number))
+impl Entry {
+    fn slot(&self) -> u64 {
+        self.at >> SHIFT
     }
 }
 
@@ -61,13 +55,35 @@ pub struct Events {
     now: u64,
     end: u64,
     number: u64,
-    pending: BinaryHeap<Reverse<Entry>>,
+    /// The slot of `current`.
+    slot: u64,
+    /// The events of this slot, the first one last.
+    current: Vec<Entry>,
+    /// The first of each slot's list in `nodes`, and a bit for each slot that has one.
+    first: Vec<u32>,
+    bits: Vec<u64>,
+    nodes: Vec<(Entry, u32)>,
+    free: u32,
+    near: usize,
+    far: BinaryHeap<Reverse<Entry>>,
 }
 
 impl Events {
     /// No events; those at `end` or later will not be inserted.
     pub fn new(end: u64) -> Self {
-        Self { now: 0, end, number: 0, pending: BinaryHeap::new() }
+        Self {
+            now: 0,
+            end,
+            number: 0,
+            slot: 0,
+            current: Vec::new(),
+            first: vec![NIL; SLOTS as usize],
+            bits: vec![0; SLOTS as usize / 64],
+            nodes: Vec::new(),
+            free: NIL,
+            near: 0,
+            far: BinaryHeap::new(),
+        }
     }
 
     /// The time in picoseconds.
@@ -81,7 +97,15 @@ impl Events {
             return false;
         }
         self.number += 1;
-        self.pending.push(Reverse(Entry { at, number: self.number, event }));
+        let entry = Entry { at, number: self.number, event };
+        match entry.slot() - self.slot {
+            0 => {
+                let index = self.current.partition_point(|other| other.at > at);
+                self.current.insert(index, entry);
+            }
+            ahead if ahead < SLOTS => self.put(entry),
+            _ => self.far.push(Reverse(entry)),
+        }
         true
     }
 
@@ -90,10 +114,101 @@ impl Events {
         self.at(self.now.saturating_add(delay), event)
     }
 
+    fn put(&mut self, entry: Entry) {
+        let slot = (entry.slot() % SLOTS) as usize;
+        let node = (entry, self.first[slot]);
+        self.first[slot] = if self.free == NIL {
+            self.nodes.push(node);
+            self.nodes.len() as u32 - 1
+        } else {
+            let index = self.free;
+            self.free = self.nodes[index as usize].1;
+            self.nodes[index as usize] = node;
+            index
+        };
+        self.bits[slot / 64] |= 1 << (slot % 64);
+        self.near += 1;
+    }
+
     /// Takes the next event; the time becomes its time.
     pub fn pop(&mut self) -> Option<Event> {
-        let Reverse(entry) = self.pending.pop()?;
+        if self.current.is_empty() {
+            self.advance();
+        }
+        let entry = self.current.pop()?;
         self.now = entry.at;
         Some(entry.event)
+    }
+
+    /// Goes on to the next slot with events.
+    fn advance(&mut self) {
+        if self.near > 0 {
+            self.slot = self.next_slot();
+        } else if let Some(Reverse(entry)) = self.far.peek() {
+            self.slot = entry.slot();
+        } else {
+            return;
+        }
+        while let Some(Reverse(entry)) = self.far.peek()
+            && entry.slot() < self.slot + SLOTS
+        {
+            let entry = *entry;
+            self.far.pop();
+            self.put(entry);
+        }
+        let slot = (self.slot % SLOTS) as usize;
+        let mut index = std::mem::replace(&mut self.first[slot], NIL);
+        self.bits[slot / 64] &= !(1 << (slot % 64));
+        while index != NIL {
+            let (entry, next) = self.nodes[index as usize];
+            self.current.push(entry);
+            self.nodes[index as usize].1 = self.free;
+            self.free = index;
+            self.near -= 1;
+            index = next;
+        }
+        self.current.sort_unstable_by_key(|entry| Reverse((entry.at, entry.number)));
+    }
+
+    /// The next slot with events in its list; there is one.
+    fn next_slot(&self) -> u64 {
+        let mut slot = self.slot + 1;
+        loop {
+            let at = (slot % SLOTS) as usize;
+            let word = self.bits[at / 64] >> (at % 64);
+            if word != 0 {
+                return slot + u64::from(word.trailing_zeros());
+            }
+            slot += 64 - at as u64 % 64;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_and_then_as_they_were_inserted() {
+        let mut events = Events::new(10_000_000);
+        let mut random = crate::random::Random::new(13, false);
+        let mut expected = Vec::new();
+        let mut popped = Vec::new();
+        for number in 0..20_000u32 {
+            let range = [1, 300, 100_000, 4_000_000][(random.draw() % 4) as usize];
+            let at = events.now() + u64::from(random.draw() % range);
+            if events.at(at, Event::Start(number)) {
+                expected.push((at, number));
+            }
+            if random.draw() % 2 == 0 {
+                popped.extend(events.pop().map(|event| (events.now(), event)));
+            }
+        }
+        while let Some(event) = events.pop() {
+            popped.push((events.now(), event));
+        }
+        expected.sort_unstable();
+        let expected: Vec<_> = expected.into_iter().map(|(at, number)| (at, Event::Start(number))).collect();
+        assert_eq!(popped, expected);
     }
 }

@@ -141,7 +141,7 @@ impl Network<'_> {
         }
         if self.settings.nscc {
             let spare = self.settings.rccc && nack.last_hop;
-            sender.nscc.on_nack(&self.nscc, now, nack.marked, record.size, spare, sender.in_flight);
+            sender.nscc.on_nack(&self.nscc, now, record.size, spare, sender.in_flight);
         }
         sender.window.unsend(nack.psn);
         sender.in_flight -= record.size;

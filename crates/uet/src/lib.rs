@@ -1,4 +1,31 @@
 //! The Ultra Ethernet network of the public simulator uet-htsim, event for event.
+//!
+//! Hosts send by NSCC (windows from delay and marks), RCCC (credit from the receiver) or both. Each packet carries an
+//! entropy that chooses its path in a fat tree, and full queues cut packets to their headers. Given a connection
+//! matrix and the options of that program, [`simulate`] prints the same lines and returns results per flow:
+//!
+//! ```
+//! use fanin_uet::{Options, simulate};
+//!
+//! let options = Options::parse("-sender_cc_only -end 1000".split_whitespace())?;
+//! let matrix = "Nodes 2\nConnections 1\n0->1 id 1 start 0 size 81720\n";
+//! let mut lines = Vec::new();
+//! let results = simulate(&options, matrix, None, &mut |line| lines.push(line.to_owned()), None)?;
+//! assert_eq!(results.flows[0].finished, Some(20_330_720));
+//! assert_eq!(results.sums.new, 20);
+//! assert!(lines[1].starts_with("Flow Uec_0_1 flowId 1 uecSrc 0 finished at 20.3307"));
+//! # Ok::<(), fanin_uet::Error>(())
+//! ```
+//!
+//! Results depend on the order of simultaneous events and on which packet gets which number of one random stream, so a
+//! run is on one thread. Where the original has a defect that decides about results, so has this crate. What it aborts
+//! on is an [`Error`]. Loss recovery of option `-sleek` is not supported.
+//!
+//! `tests/micro.rs` compares small runs with recorded ones of the original, each line and each event; `tests/golden.rs`
+//! does so for any folder of recorded runs.
+//!
+//! The modules follow the way of a packet: `sender`, `nic`, `switches`, `port`, `receiver`, and `feedback` for what
+//! comes back. `nscc`, `rccc` and `paths` decide; `network` owns the state of all.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -148,8 +148,7 @@ impl Nscc {
 
     /// A sample of the delay changes the average; a long one without a mark counts as a quarter of the base.
     pub fn sample_delay(&mut self, p: &Parameters, delay: u64, marked: bool) {
-        let sample =
-            if !marked && delay > p.target { 0.0125 * self.base as f64 * 0.25 } else { 0.0125 * delay as f64 };
+        let sample = if !marked && delay > p.target { 0.0125 * self.base as f64 * 0.25 } else { 0.0125 * delay as f64 };
         self.average = (sample + (1.0 - 0.0125) * self.average as f64) as u64;
     }
 
@@ -261,7 +260,7 @@ impl Nscc {
 
     /// A NACK of a packet of `size` bytes, which still counts as in flight. `spare` tells that the receiver's credit
     /// deals with it, so that the window stays.
-    pub fn on_nack(&mut self, p: &Parameters, now: u64, marked: bool, size: i64, spare: bool, in_flight: i64) {
+    pub fn on_nack(&mut self, p: &Parameters, now: u64, size: i64, spare: bool, in_flight: i64) {
         match p.law {
             Law::Constant => return,
             Law::Dctcp => {
@@ -274,7 +273,7 @@ impl Nscc {
         self.sample_delay(p, p.network_rtt, true);
         self.trigger = true;
         self.account.nack += size;
-        if !self.quick_adapt(p, now, true, marked, 0, in_flight) && !spare {
+        if !self.quick_adapt(p, now, true, true, 0, in_flight) && !spare {
             self.window -= size;
             self.clamp(p);
         }

@@ -129,7 +129,6 @@ impl Network<'_> {
         let r = self.receiver(packet);
         if r.has(packet.psn) {
             let base = r.base(packet.psn);
-            self.print_duplicate(packet);
             return self.acknowledge(packet, base, false, false);
         }
         self.demand(packet.connection, packet.pull);

@@ -99,6 +99,9 @@ pub fn simulate<'a>(
     Ok(Results { flows, sums, hops, dropped, duplicates, end: network.events.now() })
 }
 
+/// The most packets of a connection.
+const MOST_PACKETS: u64 = 1 << 30;
+
 /// What only options, matrix and topology together can violate.
 fn check(options: &Options, matrix: &Matrix, topology: &Topology) -> Result<(), Error> {
     if matrix.nodes > topology.hosts {
@@ -110,10 +113,11 @@ fn check(options: &Options, matrix: &Matrix, topology: &Topology) -> Result<(), 
     if options.reuse && matrix.connections.iter().any(|c| c.start_us.is_none() || c.done.is_some()) {
         return error("-conn_reuse with triggers aborts the original");
     }
-    let most = u64::from(u32::MAX / 4);
     let mss = u64::from(options.mtu) - 64;
-    if let Some(c) = matrix.connections.iter().find(|c| c.size / mss > most) {
-        return error(format!("connection {}->{}: {} bytes are more than {most} packets", c.from, c.to, c.size));
+    let packets = matrix.connections.iter().map(|c| c.size / mss);
+    let largest = if options.reuse { packets.sum() } else { packets.max().unwrap_or(0) };
+    if largest > MOST_PACKETS {
+        return error(format!("a connection of {largest} packets is too large: at most {MOST_PACKETS} are possible"));
     }
     Ok(())
 }

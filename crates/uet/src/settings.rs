@@ -20,6 +20,9 @@ pub enum Law {
 /// Bytes of a header without payload.
 pub const HEADER: i64 = 64;
 
+/// The most packets that hosts may have under way, since all are kept in memory.
+const MOST_UNDER_WAY: u64 = 1 << 24;
+
 /// Derived values.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -74,6 +77,13 @@ impl Settings {
         };
         let part = |share: f64| (packets as f64 * share).ceil() as u64 * bytes;
         let ecn = options.ecn.map_or((part(0.2), part(0.8)), |(low, high)| (low * bytes, high * bytes));
+        if packets.saturating_mul(u64::from(topology.hosts)) > MOST_UNDER_WAY {
+            return error(format!(
+                "{packets} packets of each of {} hosts can be under way, more than {MOST_UNDER_WAY} in all: use a lower \
+                 rate or a lower latency",
+                topology.hosts
+            ));
+        }
         if queue > 1 << 36 {
             return error(format!("queues of {queue} bytes are too large: use -q, a lower rate or a lower latency"));
         }

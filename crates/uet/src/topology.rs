@@ -167,8 +167,7 @@ impl Topology {
         let pods = divides(u64::from(hosts), u64::from(pod_hosts), "Nodes must be a multiple of Podsize")?;
         let pod_tors =
             divides(u64::from(pod_hosts), u64::from(t0.radix_down), "Podsize must be a multiple of Radix_Down")?;
-        let uplinks =
-            u64::from(hosts) * t0.speed_gbps / (t1.speed_gbps * u64::from(t0.oversubscribed));
+        let uplinks = u64::from(hosts) * t0.speed_gbps / (t1.speed_gbps * u64::from(t0.oversubscribed));
         let pod_aggregations = divides(
             uplinks,
             u64::from(pods) * u64::from(t1.radix_down),
@@ -185,15 +184,26 @@ impl Topology {
             oversubscription *= f64::from(t1.oversubscribed);
             let up = uplinks * t1.speed_gbps / (t2.speed_gbps * u64::from(t1.oversubscribed));
             cores = divides(up, u64::from(t2.radix_down), "links to the cores must be a multiple of their Radix_Down")?;
-            cores_each = divides(u64::from(t1.radix_up), u64::from(t2.bundle), "Radix_Up must be a multiple of Bundle")?;
+            cores_each =
+                divides(u64::from(t1.radix_up), u64::from(t2.bundle), "Radix_Up must be a multiple of Bundle")?;
             if u64::from(cores_each) * u64::from(pod_aggregations) != u64::from(cores) {
                 return error("the topology does not fit: each pod must reach all cores");
             }
         } else if pods != 1 {
             return error("a topology of two tiers has one pod: Podsize must be Nodes");
         }
-        let topology =
-            Self { hosts, pods, tiers, pod_hosts, pod_tors, pod_aggregations, cores, cores_each, oversubscription, tier };
+        let topology = Self {
+            hosts,
+            pods,
+            tiers,
+            pod_hosts,
+            pod_tors,
+            pod_aggregations,
+            cores,
+            cores_each,
+            oversubscription,
+            tier,
+        };
         if topology.count() > MOST_LINKS {
             return error(format!("the topology has more than {MOST_LINKS} links"));
         }

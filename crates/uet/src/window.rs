@@ -38,15 +38,7 @@ pub struct Window {
 
 impl Default for Window {
     fn default() -> Self {
-        Self {
-            first: 0,
-            records: VecDeque::new(),
-            oldest: NIL,
-            newest: NIL,
-            waiting: 0,
-            waiting_bytes: 0,
-            lowest: 0,
-        }
+        Self { first: 0, records: VecDeque::new(), oldest: NIL, newest: NIL, waiting: 0, waiting_bytes: 0, lowest: 0 }
     }
 }
 
