@@ -200,7 +200,7 @@ mod tests {
             if events.at(at, Event::Start(number)) {
                 expected.push((at, number));
             }
-            if random.draw() % 2 == 0 {
+            if random.draw().is_multiple_of(2) {
                 popped.extend(events.pop().map(|event| (events.now(), event)));
             }
         }

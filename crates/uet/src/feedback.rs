@@ -6,6 +6,7 @@ use crate::events::Event;
 use crate::network::Network;
 use crate::packet::Packet;
 use crate::paths::Feedback;
+use crate::rccc::QUANTUM;
 use crate::sender::Timer;
 use crate::settings::HEADER;
 use crate::window::Record;
@@ -173,7 +174,7 @@ impl Network<'_> {
         sender.counters.pulls += 1;
         sender.stop_speculating();
         if pull.pull > sender.pull {
-            let granted = (pull.pull - sender.pull) as i64 * crate::rccc::QUANTUM;
+            let granted = (pull.pull - sender.pull) as i64 * QUANTUM;
             sender.credit = (sender.credit + granted).min(first);
             sender.pull = pull.pull;
         }

@@ -159,8 +159,8 @@ impl Matrix {
                 }
                 _ => {
                     return error(format!(
-                        "line {at} of the matrix has {key}; known are id, msg, start, size, trigger, send_done_trigger, \
-                         recv_done_trigger and prio"
+                        "line {at} of the matrix has {key}; known are id, msg, start, size, trigger, \
+                         send_done_trigger, recv_done_trigger and prio"
                     ));
                 }
             }

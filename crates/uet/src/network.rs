@@ -2,6 +2,8 @@
 //!
 //! Source: uet-htsim, main_uec.cpp; the order of construction fixes the random numbers and the order of ties.
 
+use std::collections::HashMap;
+
 use crate::error::Error;
 use crate::events::{Event, Events};
 use crate::matrix::{Firing, Matrix};
@@ -175,13 +177,11 @@ impl<'a> Network<'a> {
     }
 
     fn connect(&mut self, options: &Options, matrix: &Matrix) {
-        let mut by_id = std::collections::HashMap::new();
-        let mut of_line = Vec::with_capacity(matrix.connections.len());
+        let mut by_id = HashMap::new();
         for line in &matrix.connections {
             let start = line.start_us.map(|us| us * 1_000_000);
             let known = line.id.filter(|_| options.reuse).and_then(|id| by_id.get(&id).copied());
             let s = known.unwrap_or(self.senders.len() as u32);
-            of_line.push(s);
             if known.is_none() {
                 if let Some(id) = line.id {
                     by_id.insert(id, s);

@@ -3,6 +3,7 @@
 //! Source: uet-htsim, uec.cpp (its source).
 
 use crate::matrix::Connection;
+use crate::messages::Messages;
 use crate::network::Network;
 use crate::nscc::Nscc;
 use crate::packet::{Packet, Sending, Type};
@@ -48,7 +49,7 @@ pub struct Sender {
     /// Payload due so far.
     pub(crate) size: u64,
     /// Messages due so far, those to come, and the payload of those not sent whole.
-    pub(crate) messages: crate::messages::Messages,
+    pub(crate) messages: Messages,
     pub(crate) acknowledged: u64,
     pub(crate) backlog: i64,
     pub(crate) highest: u32,
@@ -81,7 +82,7 @@ impl Sender {
             to: connection.to,
             done_trigger: connection.done,
             size: 0,
-            messages: crate::messages::Messages::default(),
+            messages: Messages::default(),
             acknowledged: 0,
             backlog: 0,
             highest: 0,

@@ -79,8 +79,8 @@ impl Settings {
         let ecn = options.ecn.map_or((part(0.2), part(0.8)), |(low, high)| (low * bytes, high * bytes));
         if packets.saturating_mul(u64::from(topology.hosts)) > MOST_UNDER_WAY {
             return error(format!(
-                "{packets} packets of each of {} hosts can be under way, more than {MOST_UNDER_WAY} in all: use a lower \
-                 rate or a lower latency",
+                "{packets} packets of each of {} hosts can be under way, more than {MOST_UNDER_WAY} in all: use a \
+                 lower rate or a lower latency",
                 topology.hosts
             ));
         }

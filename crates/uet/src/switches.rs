@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use crate::events::Event;
 use crate::network::Network;
+use crate::random::Random;
 use crate::topology::{Node, Topology};
 
 /// Packets that take the same time to get through, in order.
@@ -139,7 +140,7 @@ impl Network<'_> {
 }
 
 /// Links in random order.
-fn permuted((first, count): (u32, u32), random: &mut crate::random::Random) -> Vec<u32> {
+fn permuted((first, count): (u32, u32), random: &mut Random) -> Vec<u32> {
     let mut links: Vec<u32> = (first..first + count).collect();
     for i in 0..count {
         let left = count - i;

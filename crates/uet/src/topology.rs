@@ -79,7 +79,8 @@ impl Topology {
         let (tiers, part) = if options.tiers == 2 { (2, 2) } else { (3, 4) };
         let Some(k) = (2..=400u32).step_by(2).find(|k| u64::from(*k).pow(tiers) / part == u64::from(hosts)) else {
             return error(format!(
-                "a fat tree of {tiers} tiers needs K^{tiers}/{part} hosts with an even K, not {hosts}; or give a topology"
+                "a fat tree of {tiers} tiers needs K^{tiers}/{part} hosts with an even K, not {hosts}; or give a \
+                 topology"
             ));
         };
         let us = |us: f64| (us * 1e6) as u64;
@@ -133,8 +134,8 @@ impl Topology {
                 ("queue_up" | "queue_down", Some(_)) => {}
                 _ => {
                     return error(format!(
-                        "line {} of the topology: {key} {value} is none of Nodes, Tiers, Podsize, then Tier 0 to 2 each \
-                         with Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, \
+                        "line {} of the topology: {key} {value} is none of Nodes, Tiers, Podsize, then Tier 0 to 2 \
+                         each with Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, \
                          Oversubscribed, Bundle, Queue_Up, Queue_Down",
                         at + 1
                     ));
@@ -145,7 +146,7 @@ impl Topology {
     }
 
     fn shape(hosts: u32, tiers: u32, pod_hosts: u32, tier: [Tier; 3]) -> Result<Self, Error> {
-        if !(2..=3).contains(&tiers) || hosts < 2 || hosts > MOST_NODES {
+        if !(2..=3).contains(&tiers) || !(2..=MOST_NODES).contains(&hosts) {
             return error(format!("the topology needs Tiers 2 or 3, and Nodes from 2 to {MOST_NODES}"));
         }
         for (at, t) in tier.iter().take(tiers as usize).enumerate() {

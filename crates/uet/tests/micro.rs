@@ -1,7 +1,7 @@
 //! Small runs of uet-htsim, recorded: each line that it printed, and each event.
 //!
-//! A file of `data` has the run's options, matrix, topology if there is one, and lines. `[events]` is its event log: the
-//! number of lines, then for each 200 of them the FNV-1a hash of 64 bits of these lines with their ends.
+//! A file of `data` has the run's options, matrix, topology if there is one, and lines. `[events]` is its event log:
+//! the number of lines, then for each 200 of them the FNV-1a hash of 64 bits of these lines with their ends.
 
 use fanin_uet::{Options, simulate};
 
