@@ -7,9 +7,7 @@ use crate::network::Network;
 use crate::packet::Packet;
 use crate::paths::Feedback;
 use crate::rccc::QUANTUM;
-use crate::sender::Timer;
 use crate::settings::HEADER;
-use crate::window::Record;
 
 impl Network<'_> {
     /// An ACK arrives.
@@ -179,40 +177,6 @@ impl Network<'_> {
             sender.pull = pull.pull;
         }
         self.try_to_send(s);
-    }
-
-    /// Starts the timer for a packet sent at a time, unless it runs for an earlier one.
-    pub(crate) fn start_timer(&mut self, s: u32, sent: u64) {
-        let due = sent + self.settings.timeout;
-        let expires = due.max(self.events.now());
-        if self.sender(s).timer.is_some_and(|timer| timer.expires <= due) {
-            return;
-        }
-        let sender = self.sender(s);
-        sender.timer_number = sender.timer_number.wrapping_add(1);
-        let event = Event::Timeout(s, sender.timer_number);
-        let inserted = self.events.at(expires, event);
-        self.sender(s).timer = inserted.then_some(Timer { expires, sent });
-    }
-
-    fn cancel_timer(&mut self, s: u32) {
-        let sender = self.sender(s);
-        sender.timer = None;
-        sender.timer_number = sender.timer_number.wrapping_add(1);
-    }
-
-    /// If the timer runs for a packet that is not under way any more, it runs for the oldest one that is.
-    fn renew_timer_of(&mut self, s: u32, gone: &Record) {
-        if self.sender(s).timer.is_some_and(|timer| timer.sent == gone.time) {
-            self.renew_timer(s);
-        }
-    }
-
-    fn renew_timer(&mut self, s: u32) {
-        self.cancel_timer(s);
-        if let Some((_, sent)) = self.sender(s).window.oldest() {
-            self.start_timer(s, sent);
-        }
     }
 
     /// A timer expires; `number` tells whether it was cancelled.

@@ -28,9 +28,14 @@
 //! comes back. `nscc`, `rccc` and `paths` decide; `network` owns the state of all.
 #![forbid(unsafe_code)]
 
+mod digits;
+mod drive;
 mod error;
 mod events;
 mod feedback;
+mod forward;
+mod hosts;
+mod links;
 mod log;
 pub mod matrix;
 mod messages;
@@ -41,13 +46,18 @@ pub mod options;
 mod packet;
 mod paths;
 mod port;
+mod pulls;
+mod queues;
 mod random;
 mod rccc;
 mod receiver;
+mod receiving;
 mod run;
 mod sender;
+mod sending;
 pub mod settings;
 mod switches;
+mod timers;
 pub mod topology;
 mod window;
 

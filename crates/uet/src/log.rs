@@ -7,21 +7,6 @@ use crate::network::Network;
 use crate::packet::{Packet, Sending, Type};
 use crate::topology::Node;
 
-/// A number with six significant digits, as C++ prints it.
-pub fn six_digits(x: f64) -> String {
-    let scientific = format!("{x:.5e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    let short = |text: &str| {
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.to_owned() }
-    };
-    if (-4..6).contains(&exponent) {
-        return short(&format!("{x:.*}", (5 - exponent) as usize));
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{}e{sign}{:02}", short(digits), exponent.abs())
-}
-
 fn fields(packet: &Packet) -> String {
     let bit = u8::from;
     let p = packet;
@@ -53,16 +38,6 @@ fn fields(packet: &Packet) -> String {
 }
 
 impl Network<'_> {
-    /// The time as it is printed, in microseconds.
-    pub(crate) fn time(&self) -> String {
-        six_digits(self.events.now() as f64 / 1e6)
-    }
-
-    /// A line of output.
-    pub(crate) fn print(&mut self, line: &str) {
-        (self.output)(line);
-    }
-
     fn link_name(&self, link: u32) -> String {
         let cable = &self.cables[link as usize];
         let b = cable.bundle;
@@ -200,20 +175,5 @@ impl Network<'_> {
             let s = &n.senders[s as usize];
             format!("T {} {} psn={psn} cwnd={} inflight={}", n.events.now(), s.name, s.nscc.window, s.in_flight)
         });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::six_digits;
-
-    #[test]
-    fn numbers_have_six_digits() {
-        let cases =
-            [(0.0, "0"), (47.9771, "47.9771"), (20.0, "20"), (1273.5649, "1273.56"), (1234567.0, "1.23457e+06")];
-        for (x, text) in cases {
-            assert_eq!(six_digits(x), text);
-        }
-        assert_eq!(six_digits(0.00001), "1e-05");
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use crate::digits::six_digits;
 use crate::error::Error;
 use crate::events::{Event, Events};
 use crate::matrix::{Firing, Matrix};
@@ -17,7 +18,7 @@ use crate::random::Random;
 use crate::rccc::{Pacer, Share};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
-use crate::settings::Settings;
+use crate::settings::{HEADER, Settings};
 use crate::switches::{Pipe, Switch, switch_index};
 use crate::topology::{Cable, Node, Topology};
 
@@ -50,7 +51,7 @@ pub struct Network<'a> {
     pub(crate) senders: Vec<Sender>,
     pub(crate) receivers: Vec<Receiver>,
     triggers: Vec<TriggerState>,
-    fired: Vec<u32>,
+    pub(crate) fired: Vec<u32>,
     pub(crate) reuse: bool,
     pub(crate) trims: bool,
     pub(crate) trim_size: u32,
@@ -61,7 +62,7 @@ pub struct Network<'a> {
     pub(crate) hops: u64,
     pub(crate) dropped: u64,
     pub(crate) duplicates: u64,
-    aborted: Option<&'static str>,
+    pub(crate) aborted: Option<&'static str>,
     pub(crate) output: Lines<'a>,
     pub(crate) record: Option<Lines<'a>>,
 }
@@ -225,75 +226,6 @@ impl<'a> Network<'a> {
         self.aborted.get_or_insert(why);
     }
 
-    /// Runs to the end.
-    pub fn run(&mut self) -> Result<(), Error> {
-        loop {
-            while let Some(s) = self.fired.pop() {
-                let line = format!("{} activate", self.senders[s as usize].name);
-                self.print(&line);
-                self.start(s);
-                self.send_first(s);
-            }
-            if let Some(why) = self.aborted {
-                return Err(Error(format!("the original aborts at {} us: {why}", self.time())));
-            }
-            let Some(event) = self.events.pop() else { break };
-            if !matches!(event, Event::Timeout(..)) {
-                self.log_event(event);
-            }
-            self.happen(event);
-        }
-        self.log_draws();
-        Ok(())
-    }
-
-    fn happen(&mut self, event: Event) {
-        match event {
-            Event::Start(_) if self.reuse => {}
-            Event::Start(s) => {
-                self.start(s);
-                self.send_first(s);
-            }
-            Event::Messages(s) => self.messages_due(s),
-            Event::Timeout(s, number) => self.on_timeout(s, number),
-            Event::Nic(host) => self.nic_done(host),
-            Event::Pull(host) => self.pull(host),
-            Event::Share(host) => self.adjust_share(host),
-            Event::HostQueue(host) => self.host_queue_done(host),
-            Event::Port(link) => self.port_done(link),
-            Event::Pipe(link) => self.link_done(link),
-            Event::Switch(switch) => self.switch_done(switch),
-        }
-    }
-
-    fn messages_due(&mut self, s: u32) {
-        let now = self.events.now();
-        let sender = self.sender(s);
-        let first = sender.started.is_none();
-        let idle = !sender.blocked && sender.backlog == 0 && sender.window.waiting() == 0;
-        for size in sender.messages.due(now) {
-            self.add_backlog(s, size);
-        }
-        if first {
-            self.start(s);
-        }
-        if idle {
-            self.send_first(s);
-        }
-    }
-
-    /// A packet reaches its host.
-    pub(crate) fn deliver(&mut self, at: u32) {
-        let packet = *self.packets.get(at);
-        match packet.of {
-            Type::Data | Type::Rts => self.receive(&packet),
-            Type::Ack => self.on_ack(&packet),
-            Type::Nack => self.on_nack(&packet),
-            Type::Pull => self.on_pull(&packet),
-        }
-        self.free(at);
-    }
-
     /// A packet is no more.
     pub(crate) fn free(&mut self, at: u32) {
         let packet = self.packets.take(at);
@@ -327,6 +259,34 @@ impl<'a> Network<'a> {
             Firing::Barrier(_) => return,
         };
         self.print(&line);
+    }
+
+    /// The time as it is printed, in microseconds.
+    pub(crate) fn time(&self) -> String {
+        six_digits(self.events.now() as f64 / 1e6)
+    }
+
+    /// A line of output.
+    pub(crate) fn print(&mut self, line: &str) {
+        (self.output)(line);
+    }
+
+    /// Payload is due: it joins the backlog, with a header per packet.
+    pub(crate) fn add_backlog(&mut self, s: u32, size: u64) {
+        let packets = size.div_ceil(self.settings.mss as u64);
+        let sender = self.sender(s);
+        sender.size += size;
+        sender.backlog += (packets * HEADER as u64 + size) as i64;
+    }
+
+    pub(crate) fn sender(&mut self, s: u32) -> &mut Sender {
+        &mut self.senders[s as usize]
+    }
+
+    /// Inserts the next adjustment of a host's share, at a random time.
+    pub(crate) fn next_share(&mut self, host: u32) {
+        let delay = (0.75 + self.random.fraction() / 2.0) * 1.5 * self.settings.rtt as f64;
+        self.events.after(delay as u64, Event::Share(host));
     }
 }
 

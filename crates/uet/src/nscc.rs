@@ -3,7 +3,8 @@
 //! Source: Ultra Ethernet 1.0, network signal congestion control; uet-htsim, uec.cpp, with its order of evaluation,
 //! its truncations and its counters of 32 bits.
 
-use crate::settings::{Law, Settings};
+use crate::options::Law;
+use crate::settings::Settings;
 
 /// The parameters that all senders share, derived from the network.
 #[derive(Clone, Debug)]
@@ -160,7 +161,7 @@ impl Nscc {
     pub fn on_ack(&mut self, p: &Parameters, now: u64, marked: bool, delay: u64, new: i64, in_flight: i64) {
         match p.law {
             Law::Constant => return,
-            Law::Dctcp => {
+            Law::Marks => {
                 self.window += if marked { -(new / 3) } else { new * (p.adjust_bytes / 8) / self.window.max(1) };
                 return self.clamp(p);
             }
@@ -263,7 +264,7 @@ impl Nscc {
     pub fn on_nack(&mut self, p: &Parameters, now: u64, size: i64, spare: bool, in_flight: i64) {
         match p.law {
             Law::Constant => return,
-            Law::Dctcp => {
+            Law::Marks => {
                 self.window -= size;
                 return self.clamp(p);
             }

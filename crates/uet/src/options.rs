@@ -5,7 +5,17 @@
 use std::str::FromStr;
 
 use crate::error::{Error, error};
-use crate::settings::Law;
+
+/// The law of a sender's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// NSCC.
+    Nscc,
+    /// That of `dctcp`: windows follow marks.
+    Marks,
+    /// A constant window.
+    Constant,
+}
 
 /// How senders choose the paths of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +182,7 @@ impl Options {
                 "-sender_cc_algo" => {
                     o.law = match words.next() {
                         Some("nscc") => Law::Nscc,
-                        Some("dctcp") => Law::Dctcp,
+                        Some("dctcp") => Law::Marks,
                         Some("constant") => Law::Constant,
                         _ => return error("-sender_cc_algo needs nscc, dctcp or constant"),
                     }

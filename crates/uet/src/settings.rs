@@ -3,19 +3,8 @@
 //! Source: uet-htsim, main_uec.cpp.
 
 use crate::error::{Error, error};
-use crate::options::{Options, QueueSize};
+use crate::options::{Law, Options, QueueSize};
 use crate::topology::Topology;
-
-/// The law of a sender's window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
-    /// NSCC.
-    Nscc,
-    /// DCTCP.
-    Dctcp,
-    /// A constant window.
-    Constant,
-}
 
 /// Bytes of a header without payload.
 pub const HEADER: i64 = 64;

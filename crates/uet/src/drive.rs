@@ -1,0 +1,125 @@
+//! What each event does.
+//!
+//! Source: uet-htsim, eventlist.cpp, pipe.cpp and uec.cpp.
+
+use crate::error::Error;
+use crate::events::Event;
+use crate::network::Network;
+use crate::nic::CONTROL_TURNS;
+use crate::packet::Type;
+use crate::switches::switch_index;
+use crate::topology::Node;
+
+impl Network<'_> {
+    /// Runs to the end.
+    pub fn run(&mut self) -> Result<(), Error> {
+        loop {
+            while let Some(s) = self.fired.pop() {
+                let line = format!("{} activate", self.senders[s as usize].name);
+                self.print(&line);
+                self.start(s);
+                self.send_first(s);
+            }
+            if let Some(why) = self.aborted {
+                return Err(Error(format!("the original aborts at {} us: {why}", self.time())));
+            }
+            let Some(event) = self.events.pop() else { break };
+            if !matches!(event, Event::Timeout(..)) {
+                self.log_event(event);
+            }
+            self.happen(event);
+        }
+        self.log_draws();
+        Ok(())
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Start(_) if self.reuse => {}
+            Event::Start(s) => {
+                self.start(s);
+                self.send_first(s);
+            }
+            Event::Messages(s) => self.messages_due(s),
+            Event::Timeout(s, number) => self.on_timeout(s, number),
+            Event::Nic(host) => self.nic_done(host),
+            Event::Pull(host) => self.pull(host),
+            Event::Share(host) => self.adjust_share(host),
+            Event::HostQueue(host) => self.host_queue_done(host),
+            Event::Port(link) => self.port_done(link),
+            Event::Pipe(link) => self.link_done(link),
+            Event::Switch(switch) => self.switch_done(switch),
+        }
+    }
+
+    pub(crate) fn messages_due(&mut self, s: u32) {
+        let now = self.events.now();
+        let sender = self.sender(s);
+        let first = sender.started.is_none();
+        let idle = !sender.blocked && sender.backlog == 0 && sender.window.waiting() == 0;
+        for size in sender.messages.due(now) {
+            self.add_backlog(s, size);
+        }
+        if first {
+            self.start(s);
+        }
+        if idle {
+            self.send_first(s);
+        }
+    }
+
+    /// A packet reaches its host.
+    pub(crate) fn deliver(&mut self, at: u32) {
+        let packet = *self.packets.get(at);
+        match packet.of {
+            Type::Data | Type::Rts => self.receive(&packet),
+            Type::Ack => self.on_ack(&packet),
+            Type::Nack => self.on_nack(&packet),
+            Type::Pull => self.on_pull(&packet),
+        }
+        self.free(at);
+    }
+
+    /// The first packet in a link reaches its end.
+    pub(crate) fn link_done(&mut self, link: u32) {
+        let Some((_, at)) = self.pipes[link as usize].inside.pop_front() else { return };
+        match self.ends[link as usize] {
+            Node::Host(_) => self.deliver(at),
+            node => self.enter_switch(switch_index(&self.topology, node), at),
+        }
+        if let Some(&(due, _)) = self.pipes[link as usize].inside.front() {
+            self.events.at(due, Event::Pipe(link));
+        }
+    }
+
+    /// A NIC has sent its packet.
+    pub(crate) fn nic_done(&mut self, host: u32) {
+        let nic = &mut self.nics[host as usize];
+        nic.busy = false;
+        let Some(&first) = nic.waiting.front() else { return self.next_control(host) };
+        if !nic.control.is_empty() {
+            nic.turn += 1;
+            if nic.turn > CONTROL_TURNS {
+                nic.turn = 0;
+            }
+            if nic.turn >= 1 {
+                return self.next_control(host);
+            }
+        }
+        self.senders_turn(host, first);
+    }
+
+    /// The waiting senders, from the first on, until one can send; else a control packet.
+    fn senders_turn(&mut self, host: u32, first: u32) {
+        let mut next = Some(first);
+        while let Some(sender) = next {
+            if self.turn_of(sender) {
+                return;
+            }
+            let waiting = &mut self.nics[host as usize].waiting;
+            waiting.pop_front();
+            next = waiting.front().copied();
+        }
+        self.next_control(host);
+    }
+}
