@@ -1,6 +1,6 @@
 //! What each event does.
 //!
-//! Source: uet-htsim, eventlist.cpp, pipe.cpp and uec.cpp.
+//! Source: uet-htsim's event list: pending triggers run before each event, the last one first.
 
 use crate::error::Error;
 use crate::events::Event;

@@ -1,6 +1,6 @@
 //! What a sender does with ACKs, NACKs, pulls and timeouts.
 //!
-//! Source: uet-htsim, uec.cpp (its source).
+//! Source: uet-htsim's source of UEC.
 
 use crate::events::Event;
 use crate::network::Network;

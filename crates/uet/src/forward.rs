@@ -1,6 +1,6 @@
 //! What a switch does with a packet: choose its next link, and pass it to that port.
 //!
-//! Source: uet-htsim, fat_tree_switch.cpp and callback_pipe.cpp.
+//! Source: uet-htsim's fat tree switch.
 
 use crate::events::Event;
 use crate::network::Network;

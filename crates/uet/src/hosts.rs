@@ -1,6 +1,6 @@
 //! Packets leave hosts: through the NIC, then the queue behind it.
 //!
-//! Source: uet-htsim, uec.cpp (its NIC) and fairpullqueue.cpp.
+//! Source: uet-htsim's NIC of UEC, and its fair queue of priorities.
 
 use crate::events::Event;
 use crate::network::Network;

@@ -1,4 +1,5 @@
-//! The Ultra Ethernet network of the public simulator uet-htsim, event for event.
+//! The Ultra Ethernet network of the public simulator uet-htsim (ultraethernet/uet-htsim, commit 40ccb052 of August
+//! 2025), event for event.
 //!
 //! Hosts send by NSCC (windows from delay and marks), RCCC (credit from the receiver) or both. Each packet carries an
 //! entropy that chooses its path in a fat tree, and full queues cut packets to their headers. Given a connection
@@ -24,8 +25,9 @@
 //! `tests/micro.rs` compares small runs with recorded ones of the original, each line and each event; `tests/golden.rs`
 //! does so for any folder of recorded runs.
 //!
-//! The modules follow the way of a packet: `sender`, `nic`, `switches`, `port`, `receiver`, and `feedback` for what
-//! comes back. `nscc`, `rccc` and `paths` decide; `network` owns the state of all.
+//! A packet's way is in `sending`, `hosts`, `links`, `forward`, `queues` and `receiving`; `pulls`, `feedback` and
+//! `timers` have what comes back, and `drive` calls them as events happen. `nscc`, `rccc` and `paths` decide. `network` owns all
+//! state and builds it.
 #![forbid(unsafe_code)]
 
 mod digits;
@@ -37,12 +39,12 @@ mod forward;
 mod hosts;
 mod links;
 mod log;
-pub mod matrix;
+mod matrix;
 mod messages;
 mod network;
 mod nic;
-pub mod nscc;
-pub mod options;
+mod nscc;
+mod options;
 mod packet;
 mod paths;
 mod port;
@@ -55,13 +57,14 @@ mod receiving;
 mod run;
 mod sender;
 mod sending;
-pub mod settings;
+mod settings;
 mod switches;
 mod timers;
-pub mod topology;
+mod topology;
 mod window;
 
 pub use error::Error;
-pub use options::Options;
+pub use nscc::Account;
+pub use options::{Balancing, Law, Options, QueueSize};
 pub use run::{Flow, Results, simulate};
 pub use sender::Counters;

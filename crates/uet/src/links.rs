@@ -1,4 +1,6 @@
 //! Packets enter links.
+//!
+//! Source: uet-htsim's pipe.
 
 use crate::events::Event;
 use crate::network::Network;

@@ -1,6 +1,6 @@
 //! The connection matrix: who sends how much to whom, and when.
 //!
-//! Source: uet-htsim, connection_matrix.cpp.
+//! Source: uet-htsim's connection matrix.
 
 use std::str::FromStr;
 

@@ -1,6 +1,6 @@
 //! Messages of a reused connection.
 //!
-//! Source: uet-htsim, uec_pdcses.cpp.
+//! Source: uet-htsim's connection reuse.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
-//! The whole network: who owns what, how it is built, and what each event does.
+//! The whole network: who owns what, and how it is built.
 //!
-//! Source: uet-htsim, main_uec.cpp; the order of construction fixes the random numbers and the order of ties.
+//! Source: uet-htsim's program for UEC; the order of construction fixes the random numbers and the order of ties.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! The NIC of a host, which lets senders and control packets take turns, and the queue behind it.
+//! The state of a NIC, and of the queue behind it.
 //!
-//! Source: uet-htsim, uec.cpp (its NIC) and fairpullqueue.cpp.
+//! Source: uet-htsim's NIC of UEC, and its fair queue of priorities.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! NSCC: the congestion window of a sender.
 //!
-//! Source: Ultra Ethernet 1.0, network signal congestion control; uet-htsim, uec.cpp, with its order of evaluation,
+//! Source: Ultra Ethernet 1.0, network signal congestion control; uet-htsim, with its order of evaluation,
 //! its truncations and its counters of 32 bits.
 
 use crate::options::Law;

@@ -1,6 +1,6 @@
 //! The options of uet-htsim's command line that decide about results.
 //!
-//! Source: uet-htsim, main_uec.cpp. The files of `-tm` and `-topo` are arguments of [`crate::simulate`] instead.
+//! Source: uet-htsim's program for UEC. The files of `-tm` and `-topo` are arguments of [`crate::simulate`] instead.
 
 use std::str::FromStr;
 

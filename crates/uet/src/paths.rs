@@ -1,6 +1,6 @@
 //! How a sender chooses the entropy of each packet, which decides its path.
 //!
-//! Source: uet-htsim, uec_mp.cpp; REPS is "Recycled Entropy Packet Spraying" (Bonato et al., 2024).
+//! Source: uet-htsim's multipath engines of UEC; REPS is "Recycled Entropy Packet Spraying" (Bonato et al., 2024).
 
 use std::collections::VecDeque;
 

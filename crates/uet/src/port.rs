@@ -1,6 +1,6 @@
-//! The queue of a switch's port: payload and headers apart, trimming, marks.
+//! The state of a switch's port: packets with payload and headers wait apart.
 //!
-//! Source: uet-htsim, compositequeue.cpp.
+//! Source: uet-htsim's composite queue.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! Receivers demand credit, and the pacer of their host grants it.
 //!
-//! Source: Ultra Ethernet 1.0, receiver credit congestion control; uet-htsim, uec.cpp and oversubscribed_cc.cpp.
+//! Source: Ultra Ethernet 1.0, receiver credit congestion control; uet-htsim's pull pacer and oversubscription control.
 
 use crate::events::Event;
 use crate::network::Network;

@@ -1,6 +1,6 @@
 //! What a switch's port does with a packet: queue it, trim it, drop it, mark it, send it.
 //!
-//! Source: uet-htsim, compositequeue.cpp.
+//! Source: uet-htsim's composite queue.
 
 use crate::events::Event;
 use crate::network::Network;

@@ -1,6 +1,6 @@
-//! RCCC: receivers grant credit by pulls, which each host's pacer sends in turn.
+//! The state of RCCC: what senders demand, whom a host's pacer serves, and the share of its rate that it grants.
 //!
-//! Source: Ultra Ethernet 1.0, receiver credit congestion control; uet-htsim, uec.cpp and oversubscribed_cc.cpp.
+//! Source: Ultra Ethernet 1.0, receiver credit congestion control; uet-htsim's pull pacer and oversubscription control.
 
 use std::collections::VecDeque;
 

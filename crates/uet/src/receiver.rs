@@ -1,6 +1,6 @@
-//! What a receiver does with each packet.
+//! The state of a receiver: what has come, and what an ACK says of it.
 //!
-//! Source: uet-htsim, uec.cpp (its sink); Ultra Ethernet 1.0, packet delivery (selective acknowledgements).
+//! Source: uet-htsim's sink of UEC; Ultra Ethernet 1.0, packet delivery (selective acknowledgements).
 
 use std::collections::VecDeque;
 

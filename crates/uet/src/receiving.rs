@@ -1,6 +1,6 @@
 //! What a receiver does with each packet.
 //!
-//! Source: uet-htsim, uec.cpp (its sink); Ultra Ethernet 1.0, packet delivery (selective acknowledgements).
+//! Source: uet-htsim's sink of UEC; Ultra Ethernet 1.0, packet delivery (selective acknowledgements).
 
 use crate::network::Network;
 use crate::packet::{Packet, Sending, Type};

@@ -1,6 +1,6 @@
-//! What a sender sends, and when.
+//! The state of a sender.
 //!
-//! Source: uet-htsim, uec.cpp (its source).
+//! Source: uet-htsim's source of UEC.
 
 use crate::matrix::Connection;
 use crate::messages::Messages;

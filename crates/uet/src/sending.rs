@@ -1,6 +1,6 @@
 //! What a sender sends, and when.
 //!
-//! Source: uet-htsim, uec.cpp (its source).
+//! Source: uet-htsim's source of UEC.
 
 use crate::network::Network;
 use crate::packet::{Packet, Sending, Type};

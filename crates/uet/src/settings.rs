@@ -1,6 +1,6 @@
 //! What follows from options and topology before a run: sizes, times and thresholds, in the original's arithmetic.
 //!
-//! Source: uet-htsim, main_uec.cpp.
+//! Source: uet-htsim's program for UEC.
 
 use crate::error::{Error, error};
 use crate::options::{Law, Options, QueueSize};

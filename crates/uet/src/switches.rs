@@ -1,6 +1,6 @@
-//! Links and switches: where a packet goes next, and when it gets there.
+//! Links and switches: their pipes, what a switch has chosen so far, and the hash that chooses.
 //!
-//! Source: uet-htsim, pipe.cpp, fat_tree_switch.cpp and callback_pipe.cpp.
+//! Source: uet-htsim's pipes and fat tree switch; the hash is Bob Jenkins' mix of 96 bits.
 
 use std::collections::VecDeque;
 

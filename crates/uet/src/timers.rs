@@ -1,6 +1,6 @@
 //! The retransmission timer of a sender, which runs for the oldest packet under way.
 //!
-//! Source: uet-htsim, uec.cpp (its source).
+//! Source: uet-htsim's source of UEC.
 
 use crate::events::Event;
 use crate::network::Network;

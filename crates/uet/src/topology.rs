@@ -1,6 +1,6 @@
 //! Fat trees of two or three tiers: their shape, and their links.
 //!
-//! Source: uet-htsim, fat_tree_topology.cpp.
+//! Source: uet-htsim's fat tree topology.
 
 use crate::error::{Error, error};
 use crate::matrix::MOST_NODES;
