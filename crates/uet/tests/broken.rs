@@ -37,14 +37,16 @@ fn broken(text: &str, state: &mut u64) -> String {
     };
     let mut out = String::new();
     for line in text.lines() {
-        for word in line.split(' ') {
-            match draw(40) {
+        for piece in line.split_inclusive([' ', '-', '>']) {
+            let word = piece.trim_end_matches([' ', '-', '>']);
+            match draw(150) {
+                _ if word.is_empty() => {}
                 0 => out.push_str(WORDS[draw(WORDS.len() as u64) as usize]),
                 1 => {}
                 2 => out.push_str(&format!("{word} {word}")),
                 _ => out.push_str(word),
             }
-            out.push(' ');
+            out.push_str(&piece[word.len()..]);
         }
         out.push('\n');
     }
@@ -53,7 +55,7 @@ fn broken(text: &str, state: &mut u64) -> String {
 
 #[test]
 fn no_input_panics() {
-    let cases: u64 = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let cases: u64 = std::env::var("FANIN_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(4000);
     let mut state = 1;
     let mut ran = 0;
     for case in 0..cases {
