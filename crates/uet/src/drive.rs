@@ -1,4 +1,4 @@
-//! What each event does.
+//! What each event does. A stale timeout does nothing, so it logs itself once it is known to be real.
 //!
 //! Source: uet-htsim's event list: pending triggers run before each event, the last one first.
 

@@ -214,6 +214,8 @@ impl Network<'_> {
             return self.request(s);
         }
         let host = sender.host;
+        // Two defects of the original: the packet occupies the NIC for a byte only, and a sender that the NIC refuses
+        // here does not know that it waits, so it can wait twice.
         if self.ask_nic(host, s) {
             self.send_again(s);
             self.occupy_nic(host, s, 1);

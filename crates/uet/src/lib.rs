@@ -26,8 +26,8 @@
 //! does so for any folder of recorded runs.
 //!
 //! A packet's way is in `sending`, `hosts`, `links`, `forward`, `queues` and `receiving`; `pulls`, `feedback` and
-//! `timers` have what comes back, and `drive` calls them as events happen. `nscc`, `rccc` and `paths` decide. `network` owns all
-//! state and builds it.
+//! `timers` have what comes back, and `drive` calls them as events happen. `nscc`, `rccc` and `paths`
+//! decide. `network` owns all state and builds it.
 #![forbid(unsafe_code)]
 
 mod digits;

@@ -185,6 +185,7 @@ impl Nscc {
 
     fn grow(&mut self, by: f64) -> i64 {
         let before = self.increase;
+        // The original's counter has 32 bits, and wraps.
         self.increase = (f64::from(before) + by) as u64 as u32;
         i64::from(self.increase) - i64::from(before)
     }
@@ -260,7 +261,7 @@ impl Nscc {
     }
 
     /// A NACK of a packet of `size` bytes, which still counts as in flight. `spare` tells that the receiver's credit
-    /// deals with it, so that the window stays.
+    /// deals with it, so that the window stays. A NACK counts as a delay of a whole round-trip time, with a mark.
     pub fn on_nack(&mut self, p: &Parameters, now: u64, size: i64, spare: bool, in_flight: i64) {
         match p.law {
             Law::Constant => return,

@@ -20,6 +20,7 @@ impl Network<'_> {
         let size = u64::from(self.packets.get(at).size);
         let port = self.port(link);
         if port.low_bytes + size > port.limit {
+            // A coin decides whether the arrival or the newest packet is cut.
             if self.random.fraction() >= 0.5 {
                 return self.cut_arrival(link, at);
             }

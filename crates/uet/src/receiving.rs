@@ -33,6 +33,7 @@ impl Network<'_> {
             self.print_duplicate(packet);
             return self.acknowledge(packet, base, packet.marked, false);
         }
+        // The first payload is acknowledged at once, so that the sender need not speculate any longer.
         let mut force = r.payload == 0;
         r.payload += u64::from(packet.size) - HEADER as u64;
         r.total += u64::from(packet.size);
@@ -100,6 +101,7 @@ impl Network<'_> {
     }
 
     fn acknowledge(&mut self, packet: &Packet, base: u32, marked: bool, rts: bool) {
+        // The original uses ACK objects again, the one freed last first, and never clears this flag.
         let flag = self.ack_flags.pop().unwrap_or(false) || rts;
         let r = self.receiver(packet);
         let ack = Packet {

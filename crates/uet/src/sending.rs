@@ -157,6 +157,7 @@ impl Network<'_> {
         if sender.speculating && wanted < mtu && sender.backlog > 0 {
             wanted = mtu;
         }
+        // Only those that wait at the NIC count, as in the original.
         let waiting = self.nics[sender.host as usize].senders();
         if waiting > 1 {
             wanted /= waiting as i64;
