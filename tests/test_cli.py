@@ -229,7 +229,7 @@ def test_a_drop_in_a_lossless_class_fails_the_run_unless_allowed(command: Comman
 
 
 def test_a_warning_of_the_spec_is_told_once(command: Command, root: Path) -> None:
-    spec = root / "papers" / "dctcp" / "fig20-incast-dynamic.toml"
+    spec = root / "papers" / "specs" / "dctcp" / "fig20-incast-dynamic.toml"
     slow = "traffic.queries.tcp.ack_delay=20 ms"
     done = command(
         "compare", spec, "--schemes", "dctcp,newreno", "--set", slow, "--set", "traffic.queries.pattern.rounds=2"

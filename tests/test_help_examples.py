@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 import typer
-
-from conftest import ROOT
-from fanin import bench, claims, cli, papers
 from fanin.cli.papers import MATRIX as MATRIX_ID
 from fanin.cli.papers import OVERVIEW
+
+from conftest import ROOT
+from fanin import bench, cli
+from fanin_papers import claims
+from fanin_papers.catalogue import EXPERIMENTS
 
 SPEC = """
 spec_version = 1
@@ -189,7 +191,7 @@ def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
 def test_what_is_only_parsed_names_what_there_is() -> None:
     ids = [line.split()[2] for line in NOT_RUN if line.startswith("fanin paper") and "all" not in line]
     assert ids
-    assert set(ids) <= {*papers.EXPERIMENTS, OVERVIEW, MATRIX_ID, *claims.PAPERS}
+    assert set(ids) <= {*EXPERIMENTS, OVERVIEW, MATRIX_ID, *claims.PAPERS}
     cases = [case for line in NOT_RUN for case in re.findall(r"--case (\S+)", line)]
     assert set(cases) <= set(bench.cases())
 

@@ -15,8 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from fanin import spec, traffic_table
-from fanin.claims import PAPERS, VERDICTS, Claim, totals
-from fanin.claims import Row as Part
 from fanin.ideals import OF_NS3
 from fanin.measures import by_scheme, least_count, unfinished_gbps
 from fanin.over_seeds import Estimate
@@ -41,7 +39,6 @@ from fanin.traffic_table import lines_of_traffics as lines_of_traffics
 
 if TYPE_CHECKING:
     from fanin.comparison import Comparison
-    from fanin.papers.experiment import Study
     from fanin.result import Result
     from fanin.sweeps.sweeping import Sweep
 
@@ -210,71 +207,8 @@ def stopped_note(result: Result) -> str:
     return f"{result.label} failed at {time(at_us)}"
 
 
-def claims(studied: Study) -> RenderableType:
-    """A line per claim: the paper's number beside ours."""
-    rows = [
-        [row.claim, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
-        for row in studied.rows()
-    ]
-    title = Text(f"{studied.experiment.id}: {studied.experiment.title}", style="bold")
-    return Group(title, plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
-
-
-def all_claims(of: Sequence[Claim]) -> RenderableType:
-    """A line per claim, and totals by paper."""
-    rows = [[claim.id, claim.where, claim.number or claim.says, ours_of(claim), claim.verdict] for claim in of]
-    counts = [[paper, *map(str, found.values())] for paper, found in totals(of).items()]
-    return Group(
-        plain(["claim", "where", "the paper", "ours", "verdict"], rows),
-        plain(["paper", *VERDICTS], counts, right=VERDICTS),
-    )
-
-
 FEW_ROWS = 4
-"""Rows of a claim, or errors of a run, that a line shows in full."""
-
-
-def ours_of(claim: Claim) -> str:
-    """Our number in short; of many rows, how many hold, and two of those that do not."""
-    judged = [row for row in claim.rows if row.judged]
-    if claim.ours or not judged:
-        return claim.ours or NONE
-    if len(judged) <= FEW_ROWS:
-        return "; ".join(of_row(row) for row in judged)
-    not_held = [row for row in judged if row.verdict != "holds"]
-    parts = [f"{len(judged) - len(not_held)} of {len(judged)} rows hold"]
-    parts += [f"{row.verdict}: {of_row(row)}" for row in not_held[:2]]
-    return "; ".join(parts)
-
-
-def of_row(row: Part) -> str:
-    """What was measured, and the number."""
-    return f"{row.what}{f' ({row.setting})' if row.setting else ''}: {row.ours}"
-
-
-def claim(of: Claim) -> RenderableType:
-    """All about one claim."""
-    facts = [
-        ("where", f"{PAPERS[of.paper]}, {of.where} ({of.kind})"),
-        ("it says", of.says),
-        ("number", of.number),
-        ("holds if", of.accept),
-        ("ours", of.ours),
-        ("verdict", of.verdict),
-        ("cause", f"{of.cause} ({'proven' if of.proven else 'asserted'})" if of.cause else ""),
-        ("shown by", "\n".join(of.commands)),
-        ("version", of.version),
-    ]
-    grid = Table.grid(padding=(0, 2))
-    for name, text in facts:
-        if text:
-            grid.add_row(name, Text(text))
-    rows = [
-        [row.setting, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
-        for row in of.rows
-    ]
-    measured = plain(["setting", "what", "paper", "ours", "counts as holding", "verdict"], rows)
-    return Group(Text(of.id, style="bold"), grid, *([measured] if rows else []))
+"""Errors of a run that a line shows in full."""
 
 
 def swept(sweep: Sweep) -> RenderableType:

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fanin import claims, table
-from fanin.claims import PAPERS, VERDICTS, Claim
+from fanin import table
+from fanin_papers import claims
+from fanin_papers.claims import PAPERS, VERDICTS, Claim
+from fanin_papers.tables import ours_of
 
-MEASURED = "python/fanin/claims/measured.json"
+MEASURED = "papers/fanin_papers/claims/measured.json"
 
 
 RECORDS = Path(__file__).parents[2] / "docs" / "papers"
@@ -62,7 +64,7 @@ def row(claim: Claim) -> str:
     if claim.cause and claim.verdict != "holds":
         verdict += f": {claim.cause} ({'proven' if claim.proven else 'asserted'})"
     shown = "<br>".join(f"`{command}`" for command in claim.commands)
-    return line([claim.id, claim.where, claim.says, claim.accept, table.ours_of(claim), verdict, shown or table.NONE])
+    return line([claim.id, claim.where, claim.says, claim.accept, ours_of(claim), verdict, shown or table.NONE])
 
 
 def line(cells: list[str]) -> str:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 from fanin import _core, own_schemes, stopping
-from fanin.cli import errors, gen, papers, results, runs, schemes, specs, studies, sweeps, watching, wire
+from fanin.cli import errors, gen, results, runs, schemes, specs, studies, sweeps, watching, wire
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
@@ -43,8 +44,11 @@ def _all(
 ) -> None: ...
 
 
-for module in (runs, sweeps, specs, watching, schemes, results, papers, studies):
+for module in (runs, sweeps, specs, watching, schemes, results):
     module.add_to(app)
+for installed in entry_points(group="fanin.commands"):
+    installed.load()(app)
+studies.add_to(app)
 app.add_typer(gen.app, name="gen")
 app.add_typer(wire.app, name="wire")
 

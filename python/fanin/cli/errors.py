@@ -76,6 +76,10 @@ def of_ourselves(error: Exception) -> str:
     return f"a fault in Fanin: {said}. Please report it with {file.name}, which has the details"
 
 
+OF_PAPERS = ("paper", "claims")
+"""Commands of the package `fanin-papers`, for those who have not installed it."""
+
+
 def of_command_line(error: typer.TyperException, arguments: list[str]) -> str:
     """The error in the command line: the option or argument as it was typed, and what would be right."""
     wrong: Any = error
@@ -85,6 +89,8 @@ def of_command_line(error: typer.TyperException, arguments: list[str]) -> str:
     parameter = getattr(wrong, "param", None)
     unknown = re.fullmatch(r"No such command '(.*?)'.*", said)
     extra = re.fullmatch(r"Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)", said)
+    if unknown is not None and unknown[1] in OF_PAPERS:
+        return f"{unknown[1]}: this command is in a package of its own: pip install fanin-papers"
     if unknown is not None:
         known = context.command.list_commands(context) if context is not None else []
         said = f"{unknown[1]}: there is no such command{_nearest(unknown[1], known)}"
