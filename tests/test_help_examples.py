@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 import typer
-from fanin.cli.papers import MATRIX as MATRIX_ID
-from fanin.cli.papers import OVERVIEW
 
 from conftest import ROOT
 from fanin import bench, cli
 from fanin_papers import claims
 from fanin_papers.catalogue import EXPERIMENTS
+from fanin_papers.commands import MATRIX as MATRIX_ID
+from fanin_papers.commands import OVERVIEW
 
 SPEC = """
 spec_version = 1
