@@ -208,8 +208,9 @@ validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR
 	FANIN_GOLDEN=$(abspath $(GOLDEN)) cargo test --locked --quiet -p fanin-ns3 --test golden -- --skip traces
 	$(BIN)/fanin validate $(GOLDEN) --out docs/validation
 
-papers: setup ## the papers' experiments: pictures, and our numbers beside theirs, into docs/papers (15 minutes)
+papers: setup ## the papers' experiments: pictures into docs/papers, our numbers beside theirs into the package (15 minutes)
 	$(BIN)/fanin paper all --out docs/papers
+	mv docs/papers/*.json papers/fanin_papers/claims/measured
 
 claims: setup ## all experiments again in full, and every verdict compared with the recorded one
 	$(BIN)/fanin claims --check all

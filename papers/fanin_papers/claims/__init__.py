@@ -1,8 +1,8 @@
 """What the papers claim, claim by claim, beside what was measured here.
 
 The facts of a claim (where it stands, what it says, when it counts as holding) are in a file for each paper; rows that
-experiments measured are in `measured.json`, which `make docs` gathers from `docs/papers`, and rows that tests in Rust
-measured in `tested.json`, which `make tested` gathers from the last `make test-rust`.
+experiments measured are in `measured`, a file for each experiment, which `make papers` renews, and rows that tests in
+Rust measured in `tested.json`, which `make tested` gathers from the last `make test-rust`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ PAPERS = {"dart": "Dart", "dctcp": "DCTCP", "hpcc": "HPCC", "rcc": "RCC"}
 """The papers by the names that ids begin with."""
 
 FOLDER = Path(__file__).parent
+
+MEASURED = FOLDER / "measured"
+"""The records of experiments that ran in full, a file each."""
 
 _ORDER: tuple[Verdict, ...] = ("holds", "close", "calibrated", "differs")
 """From the best to the worst."""
@@ -99,8 +102,8 @@ def command_of(test: str) -> str:
 @cache
 def measured() -> Mapping[str, Mapping[str, Any]]:
     """What each experiment measured when it last ran in full, by its id: its `rows`, `packet_hops`, `version`."""
-    found: dict[str, Mapping[str, Any]] = json.loads((FOLDER / "measured.json").read_text(encoding="utf-8"))
-    return found
+    records = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(MEASURED.glob("*.json")))
+    return {record["experiment"]: record for record in records}
 
 
 @cache
