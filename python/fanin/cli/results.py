@@ -11,10 +11,7 @@ from fanin import stopping
 from fanin.cli.common import (
     FAILED,
     WRONG_SPEC,
-    AsJson,
     CommandError,
-    Ideal,
-    Load,
     emit,
     known_ideal,
     load_all,
@@ -24,6 +21,7 @@ from fanin.cli.common import (
     show,
     stdout,
 )
+from fanin.cli.options import AsJson, Ideal, Load
 from fanin.cli.runs import read
 from fanin.cli.sweeps import SWEEP as SWEEP_FILE
 
