@@ -30,6 +30,8 @@ from fanin.cli.common import (
 from fanin.cli.options import AsJson, AtOnce, Workers, grouped
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from fanin.papers.experiment import Experiment, Measures, Study
 
 OVERVIEW = "overview"
@@ -90,7 +92,7 @@ def paper(
       fanin paper matrix
       fanin paper all
     """
-    from fanin import papers, table
+    from fanin import papers
 
     if not names and not figure:
         _list(as_json=as_json)
@@ -107,7 +109,7 @@ def paper(
         studies[study.experiment.id] = study.record()
         if as_json:
             return
-        show(table.claims(study))
+        show(_rows_of(study))
         for path in saved:
             stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
 
@@ -125,6 +127,21 @@ def paper(
         return
     for path in (path for paths in pages.values() for path in paths):
         stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _rows_of(studied: Study) -> RenderableType:
+    """A line per claim: the paper's number beside ours."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from fanin import table
+
+    rows = [
+        [row.claim, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
+        for row in studied.rows()
+    ]
+    title = Text(f"{studied.experiment.id}: {studied.experiment.title}", style="bold")
+    return Group(title, table.plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
 
 
 def _list(*, as_json: bool) -> None:
