@@ -20,6 +20,7 @@ from conftest import Command
 from fanin import _core, claims, papers, runs
 from fanin.cli import papers as commands
 from fanin.cli.common import CommandError
+from fanin.cli.options import AtOnce
 from fanin.papers import campaign, experiment, matrix_page
 from fanin.papers.dctcp_buffers import ring
 from fanin.papers.dctcp_convergence import settled
@@ -243,7 +244,7 @@ def test_of_a_study_that_was_stopped_nothing_is_written(
 ) -> None:
     monkeypatch.setattr(campaign.Campaign, "run", lambda *_, **__: False)
     with pytest.raises(CommandError, match="stopped; finished runs are kept, and the same command goes on") as left:
-        commands.paper(["dctcp-eq"], out=tmp_path / "out", specs=root / "papers")
+        commands.paper(AtOnce(), ["dctcp-eq"], out=tmp_path / "out", specs=root / "papers")
     assert left.value.code == 130
     assert not (tmp_path / "out").exists()
 

@@ -15,10 +15,11 @@ from typing import Annotated
 import typer
 
 from fanin import _core, own_schemes, stopping
-from fanin.cli import errors, gen, papers, results, runs, schemes, specs, studies, sweeps, watching, wire
+from fanin.cli import errors, gen, others, papers, results, runs, schemes, specs, studies, sweeps, watching, wire
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
+    cls=others.Commands,
     help="Packet-level simulation of datacenter congestion control.",
     epilog="Begin with: fanin new my.toml, fanin explain my.toml, fanin compare my.toml, fanin report runs/my",
     no_args_is_help=True,
@@ -43,7 +44,7 @@ def _all(
 ) -> None: ...
 
 
-for module in (runs, sweeps, specs, watching, schemes, results, papers, studies):
+for module in (runs, others, sweeps, specs, watching, schemes, results, papers, studies):
     module.add_to(app)
 app.add_typer(gen.app, name="gen")
 app.add_typer(wire.app, name="wire")

@@ -18,9 +18,7 @@ from fanin.cli.common import (
     FAILED,
     INTERRUPTED,
     WRONG_SPEC,
-    AsJson,
     CommandError,
-    Workers,
     emit,
     meant,
     need,
@@ -29,8 +27,11 @@ from fanin.cli.common import (
     stdout,
     warn,
 )
+from fanin.cli.options import AsJson, AtOnce, Workers, grouped
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from fanin.papers.experiment import Experiment, Measures, Study
 
 OVERVIEW = "overview"
@@ -53,11 +54,12 @@ Papers = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Adds these commands."""
-    app.command("paper")(paper)
+    app.command("paper")(grouped(paper))
     app.command("claims")(claims_command)
 
 
 def paper(
+    at_once: AtOnce,
     names: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="N", help="What draws this figure, as 11a; repeatable.")
@@ -70,12 +72,7 @@ def paper(
         bool, typer.Option(help="A short version, to test that it runs; its numbers prove nothing.")
     ] = False,
     again: Annotated[bool, typer.Option(help="Run also what has been run before and is unchanged.")] = False,
-    dask: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler, like tcp://10.0.0.1:8786."),
-    ] = None,
     as_json: AsJson = False,
-    workers: Workers = None,
 ) -> None:
     """Run experiments of the papers: a picture each, and our numbers beside the paper's. Without an ID, list them.
 
@@ -95,7 +92,7 @@ def paper(
       fanin paper matrix
       fanin paper all
     """
-    from fanin import papers, table
+    from fanin import papers
 
     if not names and not figure:
         _list(as_json=as_json)
@@ -104,6 +101,7 @@ def paper(
     folder = papers.SPECS if specs is None else specs
     need(folder.is_dir(), f"--specs {folder}: there is no such folder")
     keep = None if again else out / KEPT
+    workers, dask = at_once.workers, at_once.dask
     studies = {}
 
     def take(study: Study) -> None:
@@ -111,7 +109,7 @@ def paper(
         studies[study.experiment.id] = study.record()
         if as_json:
             return
-        show(table.claims(study))
+        show(_rows_of(study))
         for path in saved:
             stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
 
@@ -129,6 +127,21 @@ def paper(
         return
     for path in (path for paths in pages.values() for path in paths):
         stdout().print(f"written: {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _rows_of(studied: Study) -> RenderableType:
+    """A line per claim: the paper's number beside ours."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from fanin import table
+
+    rows = [
+        [row.claim, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
+        for row in studied.rows()
+    ]
+    title = Text(f"{studied.experiment.id}: {studied.experiment.title}", style="bold")
+    return Group(title, table.plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
 
 
 def _list(*, as_json: bool) -> None:
