@@ -121,8 +121,7 @@ def parse(words: list[str]) -> None:
     command: Any = APP
     context = APP.context_class(APP, info_name="fanin", **APP.context_settings)
     while getattr(command, "commands", None):
-        name, *words = words
-        command = command.commands[name]
+        name, command, words = command.resolve_command(context, words)
         context = command.context_class(command, info_name=name, parent=context)
     command.make_context(command.name, list(words), parent=context.parent)
 

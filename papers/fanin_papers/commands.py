@@ -17,9 +17,7 @@ from fanin.cli.common import (
     FAILED,
     INTERRUPTED,
     WRONG_SPEC,
-    AsJson,
     CommandError,
-    Workers,
     emit,
     meant,
     need,
@@ -28,6 +26,7 @@ from fanin.cli.common import (
     stdout,
     warn,
 )
+from fanin.cli.options import AsJson, AtOnce, Workers, grouped
 from fanin_papers import SPECS
 from fanin_papers.claims import PAPERS, VERDICTS
 
@@ -54,11 +53,12 @@ Papers = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Adds these commands."""
-    app.command("paper")(paper)
+    app.command("paper")(grouped(paper))
     app.command("claims")(claims_command)
 
 
 def paper(
+    at_once: AtOnce,
     names: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
     figure: Annotated[
         list[str] | None, typer.Option("--figure", metavar="N", help="What draws this figure, as 11a; repeatable.")
@@ -71,12 +71,7 @@ def paper(
         bool, typer.Option(help="A short version, to test that it runs; its numbers prove nothing.")
     ] = False,
     again: Annotated[bool, typer.Option(help="Run also what has been run before and is unchanged.")] = False,
-    dask: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler, like tcp://10.0.0.1:8786."),
-    ] = None,
     as_json: AsJson = False,
-    workers: Workers = None,
 ) -> None:
     """Run experiments of the papers: a picture each, and our numbers beside the paper's. Without an ID, list them.
 
@@ -105,6 +100,7 @@ def paper(
     folder = SPECS if specs is None else specs
     need(folder.is_dir(), f"--specs {folder}: there is no such folder")
     keep = None if again else out / KEPT
+    workers, dask = at_once.workers, at_once.dask
     studies = {}
 
     def take(study: Study) -> None:

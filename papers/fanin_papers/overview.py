@@ -11,14 +11,14 @@ import polars as pl
 
 from fanin import measures, table
 from fanin.comparing import every_scheme
-from fanin.comparison import numbers
+from fanin.rows import numbers
 from fanin.runs import Job, map_jobs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from fanin.comparison import Numbers
     from fanin.result import Result
+    from fanin.rows import Numbers
 
 LEAVES, SPINES = 8, 4
 """Of the network under WebSearch."""

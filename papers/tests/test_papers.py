@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from conftest import Command
 from fanin import _core, runs
 from fanin.cli.common import CommandError
+from fanin.cli.options import AtOnce
 from fanin.result import Result
 from fanin.run_folder import RunError
 from fanin.runs import Job
@@ -243,7 +244,7 @@ def test_of_a_study_that_was_stopped_nothing_is_written(
 ) -> None:
     monkeypatch.setattr(campaign.Campaign, "run", lambda *_, **__: False)
     with pytest.raises(CommandError, match="stopped; finished runs are kept, and the same command goes on") as left:
-        commands.paper(["dctcp-eq"], out=tmp_path / "out", specs=root / "papers" / "specs")
+        commands.paper(AtOnce(), ["dctcp-eq"], out=tmp_path / "out", specs=root / "papers" / "specs")
     assert left.value.code == 130
     assert not (tmp_path / "out").exists()
 
