@@ -75,9 +75,9 @@ $(BIN)/.native: $(BIN)/.packages $(BIN)/.cargo pyproject.toml $(RUST_SOURCES)
 	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
-# The papers' experiments, which need nothing besides Fanin.
+# The papers' experiments, which need nothing besides Fanin. -qq: setuptools warns of every editable installation.
 $(BIN)/.papers: $(BIN)/.native papers/pyproject.toml
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable papers
+	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable papers
 	@touch $@
 
 # In the same target folder as the native module, so that nothing is compiled twice.
