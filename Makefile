@@ -38,7 +38,7 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 help: ## what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
-setup: $(BIN)/.native ## what running needs: virtual environment, dependencies, native module in release mode
+setup: $(BIN)/.native $(BIN)/.papers ## what running needs: virtual environment, dependencies, native module in release mode, experiments
 
 setup-dev: setup $(BIN)/.packages-dev ## besides that, what tests and documentation need
 	@for program in $(APT_PACKAGES); do command -v $$program >/dev/null || missing=1; done; \
@@ -75,6 +75,11 @@ $(BIN)/.native: $(BIN)/.packages $(BIN)/.cargo pyproject.toml $(RUST_SOURCES)
 	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
 	@touch $@
 
+# The papers' experiments, which need nothing besides Fanin. -qq: setuptools warns of every editable installation.
+$(BIN)/.papers: $(BIN)/.native papers/pyproject.toml
+	$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable papers
+	@touch $@
+
 # In the same target folder as the native module, so that nothing is compiled twice.
 $(BIN)/.wheel: $(BIN)/.native $(PYTHON_SOURCES) README.md LICENSE
 	rm -f dist/*.whl
@@ -108,7 +113,7 @@ docs: setup-dev ## renew the parts of docs that are made from the code
 	PYTHONPATH=tools $(BIN)/python -m pages
 
 # Warnings are errors: a page, a link or an anchor that is not there.
-MKDOCS := PYTHONPATH=tools:python NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+MKDOCS := PYTHONPATH=tools:python:papers NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 
 site: setup-dev ## the documentation as a site, in the folder site; it needs no server: open site/index.html
 	$(MKDOCS) build --strict --quiet
@@ -126,7 +131,7 @@ balancing: setup ## the picture and the tables of docs/load-balancing.md
 	PYTHONPATH=tools $(BIN)/python -m pages.balancing
 
 demo: setup ## the main job: schemes side by side on a datacenter under incast
-	$(BIN)/fanin compare papers/dart/fig14-headline.toml
+	$(BIN)/fanin compare papers/specs/dart/fig14-headline.toml
 
 # Two things are compiled at a time: the release build ends in minutes on one core.
 test: $(BIN)/.toolchain ## the whole test suite
@@ -141,8 +146,8 @@ compiled: $(BIN)/.toolchain
 lint: setup-dev $(BIN)/.toolchain
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(BIN)/ruff format --check python tests tools bench
-	$(BIN)/ruff check python tests tools bench
+	$(BIN)/ruff format --check python papers conftest.py tests tools bench
+	$(BIN)/ruff check python papers conftest.py tests tools bench
 	$(BIN)/mypy
 	$(BIN)/python tools/widths.py
 
@@ -176,8 +181,8 @@ frames: ## speed of CRCs, and of encoding and decoding each kind of frame
 
 fmt: $(BIN)/.packages-dev ## format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests tools bench
-	$(BIN)/ruff check --fix python tests tools bench
+	$(BIN)/ruff format python papers conftest.py tests tools bench
+	$(BIN)/ruff check --fix python papers conftest.py tests tools bench
 
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
@@ -203,13 +208,14 @@ validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR
 	FANIN_GOLDEN=$(abspath $(GOLDEN)) cargo test --locked --quiet -p fanin-ns3 --test golden -- --skip traces
 	$(BIN)/fanin validate $(GOLDEN) --out docs/validation
 
-papers: setup ## the papers' experiments: pictures, and our numbers beside theirs, into docs/papers (15 minutes)
+papers: setup ## the papers' experiments: pictures into docs/papers, our numbers beside theirs into the package (15 minutes)
 	$(BIN)/fanin paper all --out docs/papers
+	mv docs/papers/*.json papers/fanin_papers/claims/measured
 
 claims: setup ## all experiments again in full, and every verdict compared with the recorded one
 	$(BIN)/fanin claims --check all
 
 clean: ## remove everything that can be rebuilt
 	rm -rf target dist site bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find python tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python papers tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/fanin/_core*.so

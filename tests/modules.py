@@ -44,7 +44,7 @@ def report(graph: Mapping[str, set[str]]) -> str:
 
 def python_graph(sources: Mapping[str, str], package: str, attributes: Mapping[str, str]) -> Graph:
     """`sources` are texts by the name of their module, packages by their own name; `attributes` names the module from
-    which the package loads each of its attributes. Imports in functions count, those for type checkers do not."""
+    which the package loads each of its attributes. Imports in functions and those for type checkers count."""
 
     def targets(importer: str, module: str, name: str | None) -> Iterator[str]:
         home = f"{module}.{name}"
@@ -68,10 +68,7 @@ def python_graph(sources: Mapping[str, str], package: str, attributes: Mapping[s
 
 
 def _imports(node: ast.AST) -> Iterator[tuple[str, str | None]]:
-    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-        for other in node.orelse:
-            yield from _imports(other)
-    elif isinstance(node, ast.Import):
+    if isinstance(node, ast.Import):
         yield from ((one.name, None) for one in node.names)
     elif isinstance(node, ast.ImportFrom):
         assert node.level == 0, "imports are absolute"

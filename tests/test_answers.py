@@ -94,7 +94,7 @@ def as_change(fragment: str) -> str:
 @pytest.mark.parametrize("line", in_pages(lambda span: span.startswith("fanin ")))
 def test_a_command_in_a_sentence_exists(line: str) -> None:
     """By the page of commands, which is made from them."""
-    words = re.match(r"(fanin(?: [a-z]+)+)", line)
+    words = re.match(r"(fanin(?: [a-z]+(?:-[a-z]+)*)+)", line)
     assert words is not None
     sections = re.split(r"^## ", read(ROOT / "docs" / "commands.md"), flags=re.MULTILINE)
     helps = {section.partition("\n")[0]: section for section in sections}

@@ -1,20 +1,30 @@
 """The command line: help, output, errors."""
 
+import inspect
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import fanin
 from conftest import Command
+from fanin import cli
+from fanin.cli.errors import OTHERS
 
 COMMANDS = (
     "run",
+    "run-hpcc",
+    "run-htsim",
     "compare",
+    "compare-hpcc",
+    "compare-htsim",
     "show",
     "new",
     "check",
@@ -229,7 +239,7 @@ def test_a_drop_in_a_lossless_class_fails_the_run_unless_allowed(command: Comman
 
 
 def test_a_warning_of_the_spec_is_told_once(command: Command, root: Path) -> None:
-    spec = root / "papers" / "dctcp" / "fig20-incast-dynamic.toml"
+    spec = root / "papers" / "specs" / "dctcp" / "fig20-incast-dynamic.toml"
     slow = "traffic.queries.tcp.ack_delay=20 ms"
     done = command(
         "compare", spec, "--schemes", "dctcp,newreno", "--set", slow, "--set", "traffic.queries.pattern.rounds=2"
@@ -282,3 +292,52 @@ def test_a_fault_of_ours_is_one_line_and_a_file(
     )
     assert found is not None, line
     assert "Traceback" in Path(found[1]).read_text()
+
+
+def callbacks(app: typer.Typer) -> Iterator[Callable[..., Any]]:
+    """The functions of all commands, before their groups of options are taken apart."""
+    yield from (inspect.unwrap(one.callback) for one in app.registered_commands if one.callback is not None)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            yield from callbacks(group.typer_instance)
+
+
+def test_no_command_is_a_function_of_more_than_eight_parameters() -> None:
+    counts = {one.__name__: len(inspect.signature(one).parameters) for one in callbacks(cli.app)}
+    assert counts["run"] > 1
+    assert {name: count for name, count in counts.items() if count > 8} == {}
+
+
+APP: Any = typer.main.get_command(cli.app)
+
+
+@pytest.mark.parametrize("name", ["run-hpcc", "run-htsim", "compare-hpcc", "compare-htsim"])
+def test_the_older_spelling_is_the_same_command(name: str) -> None:
+    context = APP.context_class(APP, info_name="fanin")
+    word, option = name.split("-")
+    for words in ([word, f"--{option}", "a", "--json"], [word, "a", "--json", f"--{option}"]):
+        told, command, rest = APP.resolve_command(context, words)
+        assert (told, command.name, rest) == (word, name, ["a", "--json"]), "messages name the command as it was typed"
+
+
+def test_options_of_another_command_are_told() -> None:
+    def options(name: str) -> set[str]:
+        return {option for one in APP.commands[name].params for option in one.opts}
+
+    for name, told in OTHERS.items():
+        others = set().union(*(options(str(one)) for one in OTHERS if one != name)) | {"--htsim"}
+        assert not options(str(name)) & set(told), name
+        assert set(told) <= others, name
+
+
+def test_options_that_another_command_has_are_errors(command: Command) -> None:
+    for line, told in (
+        ("run a.toml --trace", "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc"),
+        ("run --hpcc c.txt --clock real", "--clock: it goes with --on wire"),
+        ("run --hpcc c.txt --htsim", "--hpcc and --htsim: files are of one simulator"),
+        ("run --htsim m.cm --on wire", "--on wire runs specs, no files of other simulators"),
+        ("compare --htsim m.cm --dialect uec", "--dialect: it is of a configuration's files; it goes with --hpcc"),
+        ("compare-hpcc c.txt --on wire", "--on: a configuration of the ns-3 HPCC simulator runs in the simulator"),
+    ):
+        done = command(*line.split())
+        assert (done.returncode, done.stderr) == (2, f"error: {told}\n"), line

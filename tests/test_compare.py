@@ -14,7 +14,7 @@ from rich.console import Console
 import fanin
 from conftest import Command
 from fanin import table
-from fanin.comparison import Row, numbers
+from fanin.rows import Row, numbers
 from fanin.style import style_of
 
 LINES = (

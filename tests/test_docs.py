@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 import fanin
-from fanin import _core, claims, papers
+from fanin import _core
 from fanin.runs import Job
+from fanin_papers import claims
+from fanin_papers.catalogue import EXPERIMENTS
 from pages import spec
 from pages.build import stale
 from pages.markdown import slug
@@ -128,15 +130,15 @@ def test_rows_that_are_cited_are_defined() -> None:
 def test_claims_that_are_cited_are_defined() -> None:
     """Claims of papers that pages and results cite by an id are in the table of claims."""
     defined = {claim.id for claim in claims.claims()}
-    others = {row["id"] for row in _core.schemes()} | set(papers.EXPERIMENTS)
-    others |= {path.stem for path in ROOT.glob("papers/*/*.toml")}
+    others = {row["id"] for row in _core.schemes()} | set(EXPERIMENTS)
+    others |= {path.stem for path in ROOT.glob("papers/specs/*/*.toml")}
     identifier = re.compile(r"\b(?:dart|dctcp|hpcc|rcc)(?:-[A-Za-z0-9]+)+\b(?!\.md)")
     texts = [(ROOT / "VALIDATION.md").read_text(encoding="utf-8")]
-    for path in ROOT.glob("docs/papers/*.json"):
-        texts += [row["claim"] for row in json.loads(path.read_text(encoding="utf-8"))["rows"]]
+    for record in claims.measured().values():
+        texts += [row["claim"] for row in record["rows"]]
     cited = {name for text in texts for name in identifier.findall(text)}
     assert len(cited) > 60
-    assert not cited - others - defined, "define them in python/fanin/claims"
+    assert not cited - others - defined, "define them in papers/fanin_papers/claims"
 
 
 def sources(*kinds: str) -> list[Path]:

@@ -14,9 +14,11 @@ import pytest
 import typer
 
 from conftest import ROOT
-from fanin import bench, claims, cli, papers
-from fanin.cli.papers import MATRIX as MATRIX_ID
-from fanin.cli.papers import OVERVIEW
+from fanin import bench, cli
+from fanin_papers import claims
+from fanin_papers.catalogue import EXPERIMENTS
+from fanin_papers.commands import MATRIX as MATRIX_ID
+from fanin_papers.commands import OVERVIEW
 
 SPEC = """
 spec_version = 1
@@ -119,8 +121,7 @@ def parse(words: list[str]) -> None:
     command: Any = APP
     context = APP.context_class(APP, info_name="fanin", **APP.context_settings)
     while getattr(command, "commands", None):
-        name, *words = words
-        command = command.commands[name]
+        name, command, words = command.resolve_command(context, words)
         context = command.context_class(command, info_name=name, parent=context)
     command.make_context(command.name, list(words), parent=context.parent)
 
@@ -189,7 +190,7 @@ def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
 def test_what_is_only_parsed_names_what_there_is() -> None:
     ids = [line.split()[2] for line in NOT_RUN if line.startswith("fanin paper") and "all" not in line]
     assert ids
-    assert set(ids) <= {*papers.EXPERIMENTS, OVERVIEW, MATRIX_ID, *claims.PAPERS}
+    assert set(ids) <= {*EXPERIMENTS, OVERVIEW, MATRIX_ID, *claims.PAPERS}
     cases = [case for line in NOT_RUN for case in re.findall(r"--case (\S+)", line)]
     assert set(cases) <= set(bench.cases())
 

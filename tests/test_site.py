@@ -23,7 +23,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site; a page that is not in the navigation, and what MkDocs finds of dead links, is an error."""
     folder = tmp_path_factory.mktemp("site")
     line = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
-    paths = os.pathsep.join([str(ROOT / "tools"), str(ROOT / "python")])
+    paths = os.pathsep.join([str(ROOT / "tools"), str(ROOT / "python"), str(ROOT / "papers")])
     env = {**os.environ, "PYTHONPATH": paths, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

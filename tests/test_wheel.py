@@ -4,6 +4,7 @@ import ast
 import email
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -35,19 +36,36 @@ def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of a virtual environment in which the wheel is all that was installed.
+def bare(wheel: Path, root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of a virtual environment in which this wheel and that of the papers are all that was installed.
 
     Its dependencies are those of the present environment: downloading 300 MB would test other packages.
     """
     folder = tmp_path_factory.mktemp("bare")
     run(sys.executable, "-m", "venv", "--without-pip", folder)
     programs = folder / "bin"
-    run(sys.executable, "-m", "pip", "--python", programs / "python", "install", "--no-deps", "--no-index", wheel)
+    papers = papers_wheel(root, tmp_path_factory.mktemp("papers"))
+    install = ("-m", "pip", "--python", programs / "python", "install", "--no-deps", "--no-index")
+    run(sys.executable, *install, wheel, papers)
     (site,) = folder.glob("lib/python*/site-packages")
     assert (site / "fanin").is_dir()
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return programs
+
+
+def papers_wheel(root: Path, folder: Path) -> Path:
+    """The wheel of the papers' experiments, built in a copy of its sources, where nothing else is."""
+    sources = folder / "sources"
+    left_out = shutil.ignore_patterns("*.egg-info", "__pycache__", "build", "tests")
+    shutil.copytree(root / "papers", sources, symlinks=True, ignore=left_out)
+    built = ("wheel", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", folder, sources)
+    run(sys.executable, "-m", "pip", *built)
+    (made,) = folder.glob("*.whl")
+    with zipfile.ZipFile(made) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    package = sources / "fanin_papers"
+    assert held == {str(path.relative_to(sources)) for path in package.rglob("*") if path.is_file()}
+    return made
 
 
 def packaged(root: Path) -> list[Path]:

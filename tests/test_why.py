@@ -291,7 +291,7 @@ def test_messages_that_were_never_posted_are_counted(root: Path) -> None:
     # Rounds that were not reached when the run stops are not in the table, and yet have numbers.
     asked = "{ kind='query', clients=['h0','h1','h2'], degree=4, rounds=10, request='100 B', total='20 KB' }"
     changes = [f"traffic.queries.pattern={asked}", "measure.window='2 ms'"]
-    run = fanin.run(root / "papers" / "dctcp" / "fig19-incast.toml", set=changes, progress=False)
+    run = fanin.run(root / "papers" / "specs" / "dctcp" / "fig19-incast.toml", set=changes, progress=False)
     flows = run.flows().with_columns(rank=pl.int_range(pl.len()).over("traffic"))
     behind = flows.filter(pl.col("number") != pl.col("rank")).filter(pl.col("completion_ps").is_not_null())
     assert not behind.is_empty()

@@ -13,8 +13,8 @@ from fanin.measures import percentile, reported, unfinished_gbps
 from fanin.over_seeds import Estimate, estimate
 
 if TYPE_CHECKING:
-    from fanin.result import Result
     from fanin.run_folder import TrafficSummary
+    from fanin.run_tables import RunTables
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ LARGEST = ("fct_max_us", "slowdown_max")
 DROPPED = "packets_dropped"
 
 
-def by_traffic(results: Sequence[Result]) -> list[Traffic]:
+def by_traffic(results: Sequence[RunTables]) -> list[Traffic]:
     """The traffics of runs that differ in their seeds alone, in the order of the spec."""
     runs = [_numbers(result) for result in results]
     summaries = [result.summary()["traffics"] for result in results]
@@ -102,7 +102,7 @@ def slowest(traffics: Sequence[Traffic], most: int) -> list[Traffic]:
 _COUNTED = ("packets_arrived", "packets_marked", "reordered", "packets_resent", "timeouts")
 
 
-def _numbers(result: Result) -> list[dict[str, float | None]]:
+def _numbers(result: RunTables) -> list[dict[str, float | None]]:
     """The numbers of each traffic of one run."""
     name = pl.col("traffic").cast(pl.String)
     flows = result.flows().with_columns(name)
@@ -147,7 +147,7 @@ def _numbers(result: Result) -> list[dict[str, float | None]]:
     return found
 
 
-def busiest_port(results: Sequence[Result]) -> tuple[str, float] | None:
+def busiest_port(results: Sequence[RunTables]) -> tuple[str, float] | None:
     """The port with the largest utilisation in the measured window, and this utilisation, as means over the runs. None
     where a run stopped before its window."""
     ports = pl.concat([result.ports().select(pl.col("port").cast(pl.String), "utilisation") for result in results])

@@ -11,7 +11,7 @@ from fanin.measures import size_text
 from fanin.run_folder import RunError
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 STEPS = {
     "packet": pl.Int64,
@@ -99,12 +99,12 @@ class Step:
         return (*who, self.begin, self.wait, self.tx, self.delay, self.end)
 
 
-def traced(result: Result) -> list[str]:
+def traced(result: RunTables) -> list[str]:
     """The messages whose packets were traced, as the spec names them."""
     return sorted(result.hops()["message"].cast(pl.String).unique().to_list())
 
 
-def pick(result: Result, message: str | None) -> str:
+def pick(result: RunTables, message: str | None) -> str:
     """The traced message of this name, or the only one. Raises `RunError` where there is none."""
     names = traced(result)
     if message is None and len(names) == 1:
@@ -123,13 +123,13 @@ def pick(result: Result, message: str | None) -> str:
     raise RunError(f'{result.label}: {which}{has}; add to measure: trace = ["{wanted}"]')
 
 
-def flow_row(result: Result, message: str) -> dict[str, object]:
+def flow_row(result: RunTables, message: str) -> dict[str, object]:
     """The row of the table of flows that a traced message has."""
     of = result.hops().filter(pl.col("message").cast(pl.String) == message)["flow_id"][0]
     return result.flows().row(int(of), named=True)
 
 
-def hop_delays(result: Result, message: str | None = None) -> pl.DataFrame:
+def hop_delays(result: RunTables, message: str | None = None) -> pl.DataFrame:
     """The delays of every packet of a traced message at every node that it left, in the order in which packets left
     their host.
 
@@ -196,7 +196,7 @@ def follow(hops: pl.DataFrame, links: dict[str, Link], posted_ps: int, short_ps:
     return steps
 
 
-def at_host(result: Result, message: str, steps: pl.DataFrame) -> pl.DataFrame:
+def at_host(result: RunTables, message: str, steps: pl.DataFrame) -> pl.DataFrame:
     """The causes for which each packet of a traced message waited at its host, in intervals that add up to its wait in
     `steps`.
 
@@ -319,7 +319,7 @@ class Breakdown:
         return max((part for part in self.parts if part.what not in ("send", "wire")), key=lambda p: p.ps, default=None)
 
 
-def breakdown(result: Result, message: str | None = None, steps: pl.DataFrame | None = None) -> Breakdown:
+def breakdown(result: RunTables, message: str | None = None, steps: pl.DataFrame | None = None) -> Breakdown:
     """Breaks down the FCT of a traced message. `steps` is the result of `hop_delays` for it, if that is known
     already."""
     name = pick(result, message)
@@ -369,9 +369,9 @@ def parts_of(table: pl.DataFrame, pieces: pl.DataFrame, last: dict[str, int], co
     return [part for part in parts if part.ps != 0 or part.what in ("send", "wait", "wire")]
 
 
-def headline(run: Result, parts: Breakdown) -> str:
+def headline(run: RunTables, parts: Breakdown) -> str:
     """Two lines: the message, and its FCT with the largest cause of delay."""
-    from fanin.table import time
+    from fanin.shown import time
 
     flow = parts.flow
     names = f"{parts.message} under {flow['scheme']}: {size_text(int(str(flow['bytes'])))}"
@@ -392,7 +392,7 @@ def headline(run: Result, parts: Breakdown) -> str:
 
 def verdict(parts: Breakdown) -> str:
     """The largest cause of delay, as a sentence."""
-    from fanin.table import time
+    from fanin.shown import time
 
     if not parts.parts:
         return "None of its packets had arrived."

@@ -61,6 +61,26 @@ class HpccJob:
     series: str | None = None
     """Without a scheme: the time between samples of its queues and flows, as "10 us"."""
 
+    @classmethod
+    def of(
+        cls,
+        config: str | os.PathLike[str],
+        folder: str | os.PathLike[str],
+        changes: Sequence[str] = (),
+        dialect: str | None = None,
+        topology: str | os.PathLike[str] | None = None,
+        skip_unknown_keys: bool = False,
+    ) -> HpccJob:
+        """The configuration and how it is read; `changes` are its `overrides`."""
+        return cls(
+            os.fspath(config),
+            os.fspath(folder),
+            overrides=tuple(changes),
+            dialect=dialect,
+            topology=None if topology is None else os.fspath(topology),
+            skip_unknown_keys=skip_unknown_keys,
+        )
+
     @property
     def label(self) -> str:
         """Names the run among others; fit for a folder name."""
@@ -86,6 +106,12 @@ class HpccJob:
         if self.scheme is None:
             return _core.hpcc_warnings(self.config, self.folder, self._reading)
         return self._spec(self.scheme)[1]
+
+    def explain(self) -> Explanation:
+        """What it means before it runs; raises `SpecError`."""
+        changes = list(self.overrides)
+        text = _core.hpcc_explain(self.config, self.folder, self._reading, self.scheme, changes, self.seed)
+        return cast("Explanation", json.loads(text))
 
     @property
     def _reading(self) -> tuple[str | None, str | None, bool]:
@@ -175,20 +201,13 @@ def run_hpcc(
     if scheme is not None and series is not None:
         raise ValueError("series are of that simulator's own network; under a scheme set measure.series")
     memory, time = limits.within(max_memory, max_time)
-    job = HpccJob(
-        os.fspath(config),
-        os.fspath(folder),
-        trace,
-        scheme,
-        tuple(set),
-        seed,
-        memory,
-        time,
+    job = replace(
+        HpccJob.of(config, folder, set, dialect, topology, skip_unknown_keys).using(scheme, seed),
+        trace=trace,
+        max_memory=memory,
+        max_time=time,
         threads=threads_of(threads),
         threads_asked=threads is not None,
-        dialect=dialect,
-        topology=None if topology is None else os.fspath(topology),
-        skip_unknown_keys=skip_unknown_keys,
         series=series,
     )
     return run_one(job, progress=progress)
@@ -213,9 +232,7 @@ def explain_hpcc(
     """
     if scheme is None and (set or seed is not None):
         raise ValueError("set and seed change a run under a scheme; without a scheme a configuration runs as it is")
-    reading = (dialect, None if topology is None else os.fspath(topology), skip_unknown_keys)
-    text = _core.hpcc_explain(os.fspath(config), os.fspath(folder), reading, scheme, list(set), seed)
-    return cast("Explanation", json.loads(text))
+    return HpccJob.of(config, folder, set, dialect, topology, skip_unknown_keys).using(scheme, seed).explain()
 
 
 AS_IS = "as-is"
@@ -248,14 +265,7 @@ def compare_hpcc(
     """
     # What comes last counts.
     changes = ("measure.slowdown=hpcc", *set) if AS_IS in schemes and not isinstance(schemes, str) else tuple(set)
-    base = HpccJob(
-        os.fspath(config),
-        os.fspath(folder),
-        overrides=changes,
-        dialect=dialect,
-        topology=None if topology is None else os.fspath(topology),
-        skip_unknown_keys=skip_unknown_keys,
-    )
+    base = HpccJob.of(config, folder, changes, dialect, topology, skip_unknown_keys)
     if isinstance(schemes, str):
         if schemes != "all":
             raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import polars as pl
 
@@ -17,8 +17,10 @@ from fanin.run_folder import RunError
 from fanin.spec import section, traffics
 
 if TYPE_CHECKING:
-    from fanin.result import ArrowStream, Result
     from fanin.run_folder import Percentiles, Summary, TableName
+    from fanin.run_tables import ArrowStream, RunTables
+
+R = TypeVar("R", bound="RunTables")
 
 IDEALS = ("store-and-forward", "hpcc", "lone-run")
 """The values of `measure.slowdown`."""
@@ -30,7 +32,7 @@ OF_NS3 = "the formula of the ns-3 HPCC simulator"
 """The ideal of a configuration of that simulator that ran as it is; the same as "hpcc"."""
 
 
-def with_ideal(result: Result, ideal: str) -> Result:
+def with_ideal(result: R, ideal: str) -> R:
     """See `fanin.Result.with_ideal`."""
     if ideal not in IDEALS:
         raise ValueError(f"no ideal {ideal!r}; the ideals are {', '.join(IDEALS)}")
@@ -58,7 +60,7 @@ def with_ideal(result: Result, ideal: str) -> Result:
     )
 
 
-def alike(results: Sequence[Result]) -> list[Result]:
+def alike(results: Sequence[R]) -> list[R]:
     """The runs, measured in the same way: beside a configuration of the ns-3 HPCC simulator that ran as it is, the FCTs
     of all others are up to the last ACK, too (`acked_ps`), and with them their slowdowns. Saving such a run writes it
     as it was measured itself."""
@@ -67,7 +69,7 @@ def alike(results: Sequence[Result]) -> list[Result]:
     return [result if result.fct_ends_at_sender else _to_last_ack(result) for result in results]
 
 
-def _to_last_ack(result: Result) -> Result:
+def _to_last_ack(result: R) -> R:
     known = result.flows().with_columns(completion_ps=pl.col("acked_ps"))
     flows = known.with_columns(slowdown=pl.col("acked_ps").cast(pl.Float64) / pl.col("ideal_ps").cast(pl.Float64))
 
@@ -78,7 +80,7 @@ def _to_last_ack(result: Result) -> Result:
     return replace(result, _summary=summary, _arrow=table, _as_ns3=True)
 
 
-def of_messages(result: Result, flows: pl.DataFrame, ideal: str) -> list[int | None]:
+def of_messages(result: RunTables, flows: pl.DataFrame, ideal: str) -> list[int | None]:
     """The ideals of the messages in the table of flows, in ps."""
     numbers = {str(traffic["name"]): number for number, traffic in enumerate(traffics(result.spec))}
     traffic = flows["traffic"].cast(pl.String).replace_strict(numbers, return_dtype=pl.UInt16)
@@ -87,7 +89,7 @@ def of_messages(result: Result, flows: pl.DataFrame, ideal: str) -> list[int | N
     return _core.ideals(spec, result.label, str(Path.cwd()), result.given_flows, ideal, wanted)
 
 
-def summary_with(result: Result, flows: pl.DataFrame, ideal: str) -> Summary:
+def summary_with(result: RunTables, flows: pl.DataFrame, ideal: str) -> Summary:
     """The summary of a run with the completion times and slowdowns of this table."""
     old = result.summary()
     counted = flows.filter("measured", of_sizes(result)).with_columns(pl.col("traffic").cast(pl.String))

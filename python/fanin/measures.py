@@ -16,31 +16,31 @@ from fanin.run_folder import RunError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 
-def scheme_name(result: Result) -> str:
+def scheme_name(result: RunTables) -> str:
     """The scheme of a run, or the schemes of its traffics joined by `+`."""
     return "+".join(dict.fromkeys(traffic["scheme"] for traffic in result.summary()["traffics"]))
 
 
-def by_scheme(results: Sequence[Result]) -> dict[str, list[Result]]:
+def by_scheme(results: Sequence[RunTables]) -> dict[str, list[RunTables]]:
     """The runs that differ in their seeds alone, by the name of their scheme, in order.
 
     Runs of one scheme under several specs form several groups, with names such as "dart (per_port=100 KB)".
     """
-    groups: dict[str, list[Result]] = {}
+    groups: dict[str, list[RunTables]] = {}
     for name, result in zip(group_names(results), results, strict=True):
         groups.setdefault(name, []).append(result)
     return groups
 
 
-def ran_on(result: Result) -> str:
+def ran_on(result: RunTables) -> str:
     """Where it ran: simulator or wire."""
     return "wire" if result.manifest.get("wire") else "simulator"
 
 
-def group_names(results: Sequence[Result]) -> list[str]:
+def group_names(results: Sequence[RunTables]) -> list[str]:
     """For each run the name of its group of `by_scheme`."""
     schemes = [scheme_name(result) for result in results]
     names = list(schemes)
@@ -89,35 +89,35 @@ def _settings(spec: object, path: str = "") -> dict[str, str]:
     return found
 
 
-def seeds_of(results: Sequence[Result]) -> int:
+def seeds_of(results: Sequence[RunTables]) -> int:
     """The largest number of runs, that is of seeds, in a group."""
     return max(len(runs) for runs in by_scheme(results).values())
 
 
-def span_us(result: Result) -> float:
+def span_us(result: RunTables) -> float:
     """The length of the measured window, which ends with the run if that ended within it."""
     begin, end = spec.window_ps(result.spec)
     return max(0, min(end, result.manifest["simulated_ps"]) - begin) / 1e6
 
 
-def messages(result: Result) -> pl.DataFrame:
+def messages(result: RunTables) -> pl.DataFrame:
     """The measured messages; endless flows are never among them."""
     return result.flows().filter(pl.col("measured"))
 
 
-def reported(result: Result) -> pl.DataFrame:
+def reported(result: RunTables) -> pl.DataFrame:
     """The measured and finished messages of the reported sizes; percentiles are over these."""
     return messages(result).filter(of_sizes(result), pl.col("completion_ps").is_not_null())
 
 
-def of_sizes(result: Result) -> pl.Expr:
+def of_sizes(result: RunTables) -> pl.Expr:
     """Whether a message is of the reported sizes."""
     smallest, largest = sizes(result)
     large_enough = pl.col("bytes") >= smallest
     return large_enough if largest is None else large_enough & (pl.col("bytes") <= largest)
 
 
-def unfinished_gbps(result: Result) -> pl.DataFrame:
+def unfinished_gbps(result: RunTables) -> pl.DataFrame:
     """The measured messages that had not arrived when the run stopped, with the column `gbps`: the payload of each that
     arrived in order, over the time since its post."""
     stopped = result.manifest["simulated_ps"]
@@ -126,7 +126,7 @@ def unfinished_gbps(result: Result) -> pl.DataFrame:
     return messages(result).filter(still).with_columns(gbps.alias("gbps"))
 
 
-def queries(result: Result) -> pl.DataFrame:
+def queries(result: RunTables) -> pl.DataFrame:
     """One row per query whose first request was posted in the measured window, as in the summary's queries, and one per
     incast or other group without requests of which at least one message is measured.
 
@@ -159,7 +159,7 @@ def completion_us(flows: pl.DataFrame) -> NDArray[np.float64]:
     return flows["completion_ps"].to_numpy() / 1e6
 
 
-def sizes(result: Result) -> tuple[int, int | None]:
+def sizes(result: RunTables) -> tuple[int, int | None]:
     """The range of reported payload sizes in bytes; None is no largest one."""
     for traffic in result.summary()["traffics"]:
         largest = traffic["sizes"]["max"]
@@ -168,7 +168,7 @@ def sizes(result: Result) -> tuple[int, int | None]:
     return 0, None
 
 
-def sizes_text(result: Result) -> str:
+def sizes_text(result: RunTables) -> str:
     """The reported sizes as text, to stand before the word "messages"; empty for all sizes."""
     smallest, largest = sizes(result)
     if largest is None:
@@ -204,13 +204,13 @@ def nearest_rank(values: NDArray[np.float64], per_mille: int) -> float | None:
     return float(np.partition(values, rank - 1)[rank - 1])
 
 
-def queue_place(result: Result) -> str | None:
+def queue_place(result: RunTables) -> str | None:
     """Where the first series of queues was sampled, as the spec names it; None if no queue was sampled."""
     places = result.histograms().filter(pl.col("what") == "queue")["where"]
     return None if places.is_empty() else str(places[0])
 
 
-def queue_tail(results: Sequence[Result], place: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def queue_tail(results: Sequence[RunTables], place: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Queue lengths in bytes, rising, and for each the share of the samples at this place that are at least as long."""
     here = (pl.col("what") == "queue") & (pl.col("where") == place)
     table = pl.concat([result.histograms().filter(here) for result in results])
@@ -225,7 +225,7 @@ def queue_tail(results: Sequence[Result], place: str) -> tuple[NDArray[np.float6
     return edges, at_least
 
 
-def completion_cdf(results: Sequence[Result]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def completion_cdf(results: Sequence[RunTables]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """FCTs of the `reported` messages in microseconds, rising, and the share that finished within each."""
     times_us = np.sort(np.concatenate([completion_us(reported(run)) for run in results]))
     return times_us, np.arange(1, times_us.size + 1) / max(1, times_us.size)
@@ -235,7 +235,7 @@ FEWEST_BINS, MOST_BINS = 3, 10
 """The default number of bins by size."""
 
 
-def size_bins(results: Sequence[Result], bins: int | None = None) -> list[tuple[int, int]]:
+def size_bins(results: Sequence[RunTables], bins: int | None = None) -> list[tuple[int, int]]:
     """Ranges of payload sizes, both ends included, that hold about equally many measured messages of all these runs.
 
     Without `bins`, at most 10, each with the 100 messages of every run that a p99 needs; where that leaves fewer than
@@ -290,7 +290,7 @@ SLOWDOWNS = {"p50": 500, "p95": 950, "p99": 990}
 """The percentiles of slowdowns by size, in thousandths."""
 
 
-def slowdown_by_size(results: Sequence[Result], bins: int | Sequence[tuple[int, int]] | None = None) -> pl.DataFrame:
+def slowdown_by_size(results: Sequence[RunTables], bins: int | Sequence[tuple[int, int]] | None = None) -> pl.DataFrame:
     """Slowdowns of the measured messages by their size: one row per bin, from small to large.
 
     `bins` is their number for `size_bins`, or its result; for schemes side by side the bins must be the same. Columns:
@@ -342,7 +342,7 @@ TIERS = (
 """Tiers of links in the order in which a packet passes them; further tiers of taller networks are in the middle."""
 
 
-def utilisation_by_tier(runs: Result | Sequence[Result]) -> pl.DataFrame:
+def utilisation_by_tier(runs: RunTables | Sequence[RunTables]) -> pl.DataFrame:
     """Utilisation of links in the measured window by tier, in the order in which a packet passes them; the average over
     several runs of one network.
 
@@ -361,7 +361,7 @@ def utilisation_by_tier(runs: Result | Sequence[Result]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema | {"utilisation": pl.List(pl.Float64)}, orient="row")
 
 
-def _tiers(result: Result) -> pl.DataFrame:
+def _tiers(result: RunTables) -> pl.DataFrame:
     ports = result.ports()
     if "tier" not in ports.columns:
         raise RunError(f"{result.label}: its table of ports has no tiers; run it again with this version")

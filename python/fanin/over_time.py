@@ -23,7 +23,7 @@ from fanin.spec import Spec, section, time_ps, traffics
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 NO_WINDOW = 2.0**62
 """From this value on a window stands for none."""
@@ -42,7 +42,7 @@ MOST_MARKS = 8
 """The most of them in a panel; there may be thousands."""
 
 
-def failures(runs: Sequence[Result]) -> list[tuple[int, str]]:
+def failures(runs: Sequence[RunTables]) -> list[tuple[int, str]]:
     """When something failed or came back in any of these runs, in picoseconds, and what: of several things at one time
     the first three."""
     wanted = pl.col("kind").is_in(list(FAILURES))
@@ -56,7 +56,7 @@ def failures(runs: Sequence[Result]) -> list[tuple[int, str]]:
     ]
 
 
-def queue_samples(result: Result) -> pl.DataFrame:
+def queue_samples(result: RunTables) -> pl.DataFrame:
     """Every sample of a queue, those of empty ones as 0 bytes: the columns of the table `series`, in order of time and
     port.
 
@@ -79,7 +79,7 @@ def queue_samples(result: Result) -> pl.DataFrame:
     return found.with_columns(pl.col("queue_bytes").fill_null(0)).select(table.columns)
 
 
-def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
+def queue_over_time(result: RunTables, port: str | None = None) -> pl.DataFrame:
     """The queues that the spec's first series of queues samples, or that of one port, one row per instant.
 
     Columns: `time_us`, `total_bytes` over the sampled ports, `longest_bytes` at any of them. Empty queues that the
@@ -109,7 +109,7 @@ def queue_over_time(result: Result, port: str | None = None) -> pl.DataFrame:
     )
 
 
-def queue_curve(runs: Sequence[Result], port: str | None = None, column: str = "longest_bytes") -> pl.DataFrame:
+def queue_curve(runs: Sequence[RunTables], port: str | None = None, column: str = "longest_bytes") -> pl.DataFrame:
     """A column of `queue_over_time` over the seeds, at the instants that all runs have."""
     return mean_curve([queue_over_time(run, port) for run in runs], ["time_us"], column, whole=True)
 
@@ -118,7 +118,7 @@ INTERVAL = ("begin_us", "end_us")
 
 
 def _over(
-    runs: Sequence[Result], measure: Callable[[Result], pl.DataFrame], at: Sequence[str], value: str
+    runs: Sequence[RunTables], measure: Callable[[RunTables], pl.DataFrame], at: Sequence[str], value: str
 ) -> pl.DataFrame:
     """A measure over the seeds. Of several, samples are averaged over intervals of time first."""
     frames = [measure(run) for run in runs]
@@ -128,7 +128,7 @@ def _over(
 GOODPUT = {"begin_us": pl.Float64, "end_us": pl.Float64, "what": pl.String, "where": pl.String, "traffic": pl.String}
 
 
-def goodput_over_time(result: Result) -> pl.DataFrame:
+def goodput_over_time(result: RunTables) -> pl.DataFrame:
     """Payload that arrived in order between samples, of watched messages and traffics.
 
     Columns: `begin_us` and `end_us` of the interval, `what` ("flow" or "traffic"), `where` ("long:0" or the traffic's
@@ -161,7 +161,7 @@ def goodput_over_time(result: Result) -> pl.DataFrame:
     return pl.DataFrame(list(rows.values()), schema=GOODPUT | {"gbps": pl.Float64}, orient="row")
 
 
-def goodput_curve(runs: Sequence[Result]) -> pl.DataFrame:
+def goodput_curve(runs: Sequence[RunTables]) -> pl.DataFrame:
     """`goodput_over_time` over the seeds; that of a message over those in which it was active."""
     frames = [goodput_over_time(run) for run in runs]
     at = [*INTERVAL, "what", "where", "traffic"]
@@ -174,7 +174,7 @@ def goodput_curve(runs: Sequence[Result]) -> pl.DataFrame:
     return pl.concat(curves) if curves else mean_curve(frames, at, "gbps")
 
 
-def fairness_over_time(result: Result) -> pl.DataFrame:
+def fairness_over_time(result: RunTables) -> pl.DataFrame:
     """Jain's index over the goodput of the watched messages that were active in each interval.
 
     Columns: `begin_us`, `end_us`, `flows` (how many), `jain` (null where nothing arrived). Needs a series of the
@@ -191,12 +191,12 @@ def fairness_over_time(result: Result) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row").sort("begin_us", "end_us")
 
 
-def fairness_curve(runs: Sequence[Result]) -> pl.DataFrame:
+def fairness_curve(runs: Sequence[RunTables]) -> pl.DataFrame:
     """`fairness_over_time` over the seeds in which something arrived."""
     return _over(runs, fairness_over_time, INTERVAL, "jain")
 
 
-def rates_over_time(result: Result) -> pl.DataFrame:
+def rates_over_time(result: RunTables) -> pl.DataFrame:
     """Rate and window of each watched message's sender while it sends, one row per message and instant.
 
     Columns: `time_us`, `where` ("long:0"), `traffic`, `rate_bps` (under Dart the smaller of DCQCN's rate and the
@@ -223,7 +223,7 @@ _LIMITS = {"rate_bps": ("rate_bps", "cap_bps"), "window_bytes": ("window_bytes",
 """The values of a flow of which the smaller one limits it."""
 
 
-def rates_curve(runs: Sequence[Result], column: str) -> pl.DataFrame:
+def rates_curve(runs: Sequence[RunTables], column: str) -> pl.DataFrame:
     """A column of `rates_over_time` over the seeds in which the message was being sent and had such a value."""
     return _over(runs, rates_over_time, ["time_us", "where", "traffic"], column)
 
@@ -232,7 +232,7 @@ COMMON = ("delivered_bytes", "rate_bps", "window_bytes", "cap_bps", "peer_window
 """What is watched at senders under every scheme."""
 
 
-def own_values(runs: Sequence[Result], what: str) -> list[str]:
+def own_values(runs: Sequence[RunTables], what: str) -> list[str]:
     """The names of the values that schemes themselves watch at senders (`what` = "flow"), at receivers ("receiver") or
     at switches ("switch")."""
     names = (
@@ -241,13 +241,13 @@ def own_values(runs: Sequence[Result], what: str) -> list[str]:
     return list(dict.fromkeys(name for some in names for name in some if name not in COMMON))
 
 
-def sender_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
+def sender_curve(runs: Sequence[RunTables], name: str) -> pl.DataFrame:
     """A value that schemes watch at senders, over the seeds.
 
     Columns: those of `over_seeds.mean_curve` over `time_us`, `where` ("long:0") and `traffic`.
     """
 
-    def measure(result: Result) -> pl.DataFrame:
+    def measure(result: RunTables) -> pl.DataFrame:
         table = result.watch().filter((pl.col("what") == "flow") & (pl.col("name") == name))
         return table.select(
             (pl.col("time_ps") / 1e6).alias("time_us"), pl.col("where", "traffic").cast(pl.String), "value"
@@ -256,14 +256,14 @@ def sender_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
     return _over(runs, measure, ["time_us", "where", "traffic"], "value")
 
 
-def receiver_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
+def receiver_curve(runs: Sequence[RunTables], name: str) -> pl.DataFrame:
     """A value that schemes watch at receivers, over the seeds: the sum over the sampled hosts; no rows where it was not
     sampled.
 
     Columns: those of `over_seeds.mean_curve` over `time_us`.
     """
 
-    def measure(result: Result) -> pl.DataFrame:
+    def measure(result: RunTables) -> pl.DataFrame:
         # Traffics that share an instance of their scheme watch the same.
         traffics = result.summary()["traffics"]
         number = {traffic["traffic"]: at for at, traffic in enumerate(traffics)}
@@ -276,7 +276,7 @@ def receiver_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
     return _over(runs, measure, ["time_us"], "value")
 
 
-def bottleneck_switch(runs: Sequence[Result]) -> str | None:
+def bottleneck_switch(runs: Sequence[RunTables]) -> str | None:
     """Of the switches whose schemes were sampled, the one with the longest queue among the sampled ports; the first one
     where no queue of theirs was sampled, and None where no scheme watches anything at a switch."""
     of_switch = pl.col("what") == "switch"
@@ -288,7 +288,7 @@ def bottleneck_switch(runs: Sequence[Result]) -> str | None:
     return max(switches, key=lambda switch: longest.get(switch, -1), default=None)
 
 
-def switch_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
+def switch_curve(runs: Sequence[RunTables], name: str) -> pl.DataFrame:
     """A value that schemes watch at switches, over the seeds, at the switch `bottleneck_switch`; of several traffics
     whose schemes have such a value there, that of the first.
 
@@ -296,7 +296,7 @@ def switch_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
     """
     switch = bottleneck_switch(runs) or ""
 
-    def measure(result: Result) -> pl.DataFrame:
+    def measure(result: RunTables) -> pl.DataFrame:
         here = (pl.col("what") == "switch") & (pl.col("name") == name) & (pl.col("where") == switch)
         table = result.watch().filter(here).unique("time_ps", keep="first", maintain_order=True)
         return table.select((pl.col("time_ps") / 1e6).alias("time_us"), "value")
@@ -304,7 +304,7 @@ def switch_curve(runs: Sequence[Result], name: str) -> pl.DataFrame:
     return _over(runs, measure, ["time_us"], "value")
 
 
-def pauses_over_time(result: Result) -> pl.DataFrame:
+def pauses_over_time(result: RunTables) -> pl.DataFrame:
     """The number of the watched ports' queues that were paused by PFC, or without credits where these are the flow
     control, on average over each interval between samples.
 
@@ -331,7 +331,7 @@ def pauses_over_time(result: Result) -> pl.DataFrame:
     return pl.DataFrame({"begin_us": time_us[:-1], "end_us": time_us[1:], "paused": np.diff(paused_us) / spans})
 
 
-def pause_counts(result: Result, bins: int = 100, until_us: float | None = None) -> pl.DataFrame:
+def pause_counts(result: RunTables, bins: int = 100, until_us: float | None = None) -> pl.DataFrame:
     """The number of pauses that began in each of so many equal parts of the run, or of the time `until_us`, from its
     table of events.
 
@@ -360,7 +360,7 @@ class Pauses:
     """Pauses beyond the limit of the tables of events, where pauses were counted."""
 
 
-def pauses_of(groups: Mapping[str, Sequence[Result]]) -> Pauses:
+def pauses_of(groups: Mapping[str, Sequence[RunTables]]) -> Pauses:
     """The number of the watched ports' queues that were paused, or else the number of pauses that began."""
     try:
         curves = {name: _over(runs, pauses_over_time, INTERVAL, "paused") for name, runs in groups.items()}
@@ -376,36 +376,36 @@ def pauses_of(groups: Mapping[str, Sequence[Result]]) -> Pauses:
     return Pauses(curves, True, {name: count for name, count in left.items() if count})
 
 
-def none_of_watched(results: Sequence[Result]) -> str:
+def none_of_watched(results: Sequence[RunTables]) -> str:
     """What is said where no watched port was paused, though others may have been, or these before the window."""
     begun = sum(result.summary()["network"]["pauses"] for result in results)
     others = f"; {begun:,} pauses began at others or outside of the measured window" if begun else ""
     return f"PFC paused none of the watched ports{others}"
 
 
-def pauses_left_out(result: Result) -> int:
+def pauses_left_out(result: RunTables) -> int:
     """Pauses beyond the limit of the table of events."""
     return result.summary()["network"]["events_left_out"].get("pause", 0)
 
 
-def missing(result: Result, what: str, line: str) -> RunError:
+def missing(result: RunTables, what: str, line: str) -> RunError:
     """The error for a quantity that was not measured, with the line of the spec that would."""
     return RunError(f"{result.label}: {what} not measured; {how_to_measure(result, line)}")
 
 
-def how_to_measure(result: Result, line: str) -> str:
+def how_to_measure(result: RunTables, line: str) -> str:
     """What makes a run measure a quantity: a line of its spec, or an option where it has none."""
     if (file := result.spec.get("hpcc_file")) and "series" not in section(result.spec, "measure"):
         return f'run it again with a series: fanin run --hpcc {shlex.quote(str(file))} --series "10 us"'
     return f"add to measure.series: {line}"
 
 
-def _flow_line(result: Result) -> str:
+def _flow_line(result: RunTables) -> str:
     name = next((str(traffic["name"]) for traffic in traffics(result.spec)), "NAME")
     return f'{{ what = "flow", where = ["{name}:0", "{name}:1"], every = "10 us" }}'
 
 
-def _series(result: Result, what: str) -> list[Spec]:
+def _series(result: RunTables, what: str) -> list[Spec]:
     """The spec's series of a quantity."""
     series = cast("Sequence[Spec]", section(result.spec, "measure").get("series", []))
     return [one for one in series if one.get("what") == what]
@@ -416,7 +416,7 @@ def _names(series: Spec) -> list[str]:
     return list(dict.fromkeys(cast("list[str]", where))) if isinstance(where, list) else []
 
 
-def _ports(result: Result, series: Spec) -> set[str]:
+def _ports(result: RunTables, series: Spec) -> set[str]:
     """The names of the ports that a series samples."""
     if names := _names(series):
         return set(names)
@@ -431,7 +431,7 @@ def _ports(result: Result, series: Spec) -> set[str]:
     return set(ports.filter(kinds.get(series["where"], tier != "host-uplink"))["port"].to_list())
 
 
-def _instants(result: Result, series: Spec) -> NDArray[np.int64]:
+def _instants(result: RunTables, series: Spec) -> NDArray[np.int64]:
     """The instants of a series, in picoseconds."""
     measure = section(result.spec, "measure")
     begin = time_ps(str(measure["warm_up"]))
@@ -439,7 +439,7 @@ def _instants(result: Result, series: Spec) -> NDArray[np.int64]:
     return np.arange(begin, end, time_ps(str(series["every"])), dtype=np.int64)
 
 
-def _known_instants(result: Result, series: Spec) -> NDArray[np.int64]:
+def _known_instants(result: RunTables, series: Spec) -> NDArray[np.int64]:
     """The instants at which the queues of a series were sampled, up to the last sample that was kept."""
     instants = _instants(result, series)
     if not _left_out(result, "of the series"):
@@ -447,13 +447,13 @@ def _known_instants(result: Result, series: Spec) -> NDArray[np.int64]:
     return instants[instants <= cast("int", result.series()["time_ps"].max() or 0)]
 
 
-def _left_out(result: Result, of: str) -> bool:
+def _left_out(result: RunTables, of: str) -> bool:
     """Whether a run exceeded the limit on samples, so that some are missing."""
     told = result.events().filter(pl.col("kind") == "warning")["detail"].to_list()
     return any("were left out" in detail and of in detail for detail in told)
 
 
-def _delivered(result: Result) -> dict[tuple[str, str], dict[int, int]]:
+def _delivered(result: RunTables) -> dict[tuple[str, str], dict[int, int]]:
     """The samples of delivered bytes of each `what` and `where`: picoseconds to bytes."""
     table = result.watch().filter((pl.col("name") == "delivered_bytes") & pl.col("what").is_in(["flow", "traffic"]))
     found: dict[tuple[str, str], dict[int, int]] = {}
@@ -471,7 +471,7 @@ def _delivered_by(at: int, seen: Mapping[int, int], start: int, end: int | None,
     return size if end is not None and at >= end else None
 
 
-def _lives(result: Result) -> dict[str, tuple[int, int | None, int]]:
+def _lives(result: RunTables) -> dict[str, tuple[int, int | None, int]]:
     """For each watched message the times of its post and of its arrival (picoseconds), and its payload."""
     wanted = {name for series in _series(result, "flow") for name in _names(series)}
     if not wanted:

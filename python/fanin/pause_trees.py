@@ -16,13 +16,13 @@ from fanin.run_folder import RunError
 from fanin.spec import section
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 FROM_HOSTS = "host-uplink"
 """The tier of the links from hosts."""
 
 
-def pauses_of(result: Result) -> pl.DataFrame:
+def pauses_of(result: RunTables) -> pl.DataFrame:
     """The table of pauses with the rate and tier of each port; pauses that last end with the run. Raises `RunError` if
     they were not recorded."""
     if not section(result.spec, "measure").get("pauses", False):
@@ -33,7 +33,7 @@ def pauses_of(result: Result) -> pl.DataFrame:
     return table.join(ports, on="port", how="left", maintain_order="left")
 
 
-def suppressed(result: Result, tree: int | None = None) -> pl.DataFrame:
+def suppressed(result: RunTables, tree: int | None = None) -> pl.DataFrame:
     """The shares of capacity that pauses suppress from each `time_us` on: of all links (`capacity`) and of the links
     from hosts (`senders`). `tree` counts the pauses of one tree alone."""
     table = pauses_of(result)
@@ -77,7 +77,7 @@ def union(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def trees(result: Result) -> pl.DataFrame:
+def trees(result: RunTables) -> pl.DataFrame:
     """One row per tree of pauses, in the order of their begin.
 
     Columns: `tree`; `cause` of the pauses at its root, and `origin`, the port whose queue is congested or the host;

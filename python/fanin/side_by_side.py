@@ -18,7 +18,7 @@ from fanin.shown import NONE, SHOWN, estimated, exact_time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fanin.comparison import Comparison, Row
+    from fanin.rows import Compared, Row
 
 MOST_COLUMNS = 20
 """Schemes or traffics that stand beside each other; of more, each is a row with its main numbers."""
@@ -84,7 +84,7 @@ MAIN = {
 """The numbers of schemes that are too many to stand beside each other, and their headings."""
 
 
-def lines(compared: Comparison) -> list[list[Line]]:
+def lines(compared: Compared) -> list[list[Line]]:
     """The numbers of a comparison, in sections; the terminal and the report show the same."""
     rows = compared.rows
     size = sizes_text(compared.results[0]) or "all sizes"
@@ -114,12 +114,12 @@ def lines(compared: Comparison) -> list[list[Line]]:
     return [section for section in sections if section]
 
 
-def only_one(compared: Comparison) -> bool:
+def only_one(compared: Compared) -> bool:
     """Whether every run has one finished message."""
     return all(run["reported"] == 1 for run in compared.numbers)
 
 
-def _applies(name: str, compared: Comparison) -> bool:
+def _applies(name: str, compared: Compared) -> bool:
     """Whether a number means something in these runs: a zero of what cannot happen reads as if it had not happened."""
     if any(getattr(row, name) for row in compared.rows):
         return True
@@ -172,7 +172,7 @@ class SideBySide:
     sections: list[list[Line]]
 
     @staticmethod
-    def of(compared: Comparison) -> SideBySide:
+    def of(compared: Compared) -> SideBySide:
         """The lines of a comparison."""
         return SideBySide([row.scheme for row in compared.rows], lines(compared))
 
@@ -201,7 +201,7 @@ class SideBySide:
             at = until
 
 
-def main_numbers(compared: Comparison) -> tuple[list[str], list[list[str]]]:
+def main_numbers(compared: Compared) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of a table with a row per scheme, for schemes that are too many to stand beside each
     other."""
     shown = [name for name in MAIN if _applies(name, compared)]

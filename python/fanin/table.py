@@ -15,8 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from fanin import spec, traffic_table
-from fanin.claims import PAPERS, VERDICTS, Claim, totals
-from fanin.claims import Row as Part
 from fanin.ideals import OF_NS3
 from fanin.measures import by_scheme, least_count, unfinished_gbps
 from fanin.over_seeds import Estimate
@@ -36,21 +34,21 @@ from fanin.side_by_side import SideBySide as SideBySide
 from fanin.side_by_side import best as best
 from fanin.side_by_side import lines as lines
 from fanin.side_by_side import with_interval as with_interval
+from fanin.sweeps.columns import label_of
+from fanin.sweeps.means import OfSweep, points, value_text
 from fanin.traffic_table import caption_of_traffics as caption_of_traffics
 from fanin.traffic_table import lines_of_traffics as lines_of_traffics
 
 if TYPE_CHECKING:
-    from fanin.comparison import Comparison
-    from fanin.papers.experiment import Study
-    from fanin.result import Result
-    from fanin.sweeps.sweeping import Sweep
+    from fanin.rows import Compared
+    from fanin.run_tables import RunTables
 
 
 UNFINISHED = QUANTITIES["unfinished"].row
 DROPS = QUANTITIES["drops"].row
 
 
-def comparison(compared: Comparison, folder: str | None = None) -> RenderableType:
+def comparison(compared: Compared, folder: str | None = None) -> RenderableType:
     """One column per scheme, one line per number; below them one column per traffic, where one scheme ran several.
     Schemes and traffics that are too many for that are rows of their main numbers, the first or the slowest of them;
     `folder` is where the others are."""
@@ -69,7 +67,7 @@ def comparison(compared: Comparison, folder: str | None = None) -> RenderableTyp
     return Group(*parts)
 
 
-def caption(compared: Comparison) -> str:
+def caption(compared: Compared) -> str:
     """Notes on how to read the numbers."""
     parts = [
         f"FCT: flow completion time, of finished messages{fct_end(compared.results)}; slowdown: FCT over its ideal,"
@@ -92,12 +90,12 @@ def caption(compared: Comparison) -> str:
     return "\n".join(parts)
 
 
-def fct_end(results: Sequence[Result]) -> str:
+def fct_end(results: Sequence[RunTables]) -> str:
     """Where FCTs end, if that is not with the last byte at the receiver, to stand behind the word "messages"."""
     return ", up to the last ACK at the sender" if any(result.fct_ends_at_sender for result in results) else ""
 
 
-def ideal_of(results: Sequence[Result]) -> str:
+def ideal_of(results: Sequence[RunTables]) -> str:
     """The ideal of the slowdowns of these runs; where they have several, that of each scheme."""
     told = {name: runs[0].slowdown_ideal for name, runs in by_scheme(results).items()}
     if set(told.values()) <= {"hpcc", OF_NS3} or len(set(told.values())) == 1:
@@ -109,7 +107,7 @@ MOST_UNFINISHED = 5
 """Unfinished messages of which the rates are told."""
 
 
-def unfinished(compared: Comparison) -> list[str]:
+def unfinished(compared: Compared) -> list[str]:
     """The goodput of the unfinished messages of a single run since their posts, of the slowest few."""
     if len(compared.results) > 1 or not compared.rows[0].unfinished:
         return []
@@ -140,7 +138,7 @@ CAUSES = {
 """The causes of drops in words, by their names in `summary.json`, without credits, which are no loss."""
 
 
-def dropped(compared: Comparison) -> list[str]:
+def dropped(compared: Compared) -> list[str]:
     """The drops by cause, of each scheme that has some, over all its seeds."""
     told = []
     for scheme, results in by_scheme(compared.results).items():
@@ -156,7 +154,7 @@ def dropped(compared: Comparison) -> list[str]:
 LEVELS = {"p50": 500, "p99": 990, "p999": 999}
 
 
-def too_few(compared: Comparison) -> list[str]:
+def too_few(compared: Compared) -> list[str]:
     """The reasons why percentiles are missing in runs that have messages."""
     found = []
     for what, of, prefix, end in (("reported", "messages", "fct", "_us"), ("queries", "queries", "query", "_us")):
@@ -172,7 +170,7 @@ def too_few(compared: Comparison) -> list[str]:
     return found
 
 
-def html_of(compared: Comparison) -> str:
+def html_of(compared: Compared) -> str:
     """The comparison as a table for a notebook."""
     cells = [[line.name, *line.cells] for section in lines(compared) for line in section]
     bold = [line.best for section in lines(compared) for line in section]
@@ -194,13 +192,13 @@ def html_table(
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(made)}</tbody></table>{below}"
 
 
-def cancelled_note(compared: Comparison) -> str:
+def cancelled_note(compared: Compared) -> str:
     """The simulated time at which runs were cancelled."""
     stopped = [stopped_note(result) for result in compared.results if result.cancelled]
     return ", ".join(stopped) or "cancelled before every scheme had run"
 
 
-def stopped_note(result: Result) -> str:
+def stopped_note(result: RunTables) -> str:
     """The simulated time at which a run was cancelled, or at which a hook of a scheme failed, as the hook's error has
     it; the run ends a little later."""
     if result.failure is None:
@@ -210,74 +208,11 @@ def stopped_note(result: Result) -> str:
     return f"{result.label} failed at {time(at_us)}"
 
 
-def claims(studied: Study) -> RenderableType:
-    """A line per claim: the paper's number beside ours."""
-    rows = [
-        [row.claim, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
-        for row in studied.rows()
-    ]
-    title = Text(f"{studied.experiment.id}: {studied.experiment.title}", style="bold")
-    return Group(title, plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
-
-
-def all_claims(of: Sequence[Claim]) -> RenderableType:
-    """A line per claim, and totals by paper."""
-    rows = [[claim.id, claim.where, claim.number or claim.says, ours_of(claim), claim.verdict] for claim in of]
-    counts = [[paper, *map(str, found.values())] for paper, found in totals(of).items()]
-    return Group(
-        plain(["claim", "where", "the paper", "ours", "verdict"], rows),
-        plain(["paper", *VERDICTS], counts, right=VERDICTS),
-    )
-
-
 FEW_ROWS = 4
-"""Rows of a claim, or errors of a run, that a line shows in full."""
+"""Errors of a run that a line shows in full."""
 
 
-def ours_of(claim: Claim) -> str:
-    """Our number in short; of many rows, how many hold, and two of those that do not."""
-    judged = [row for row in claim.rows if row.judged]
-    if claim.ours or not judged:
-        return claim.ours or NONE
-    if len(judged) <= FEW_ROWS:
-        return "; ".join(of_row(row) for row in judged)
-    not_held = [row for row in judged if row.verdict != "holds"]
-    parts = [f"{len(judged) - len(not_held)} of {len(judged)} rows hold"]
-    parts += [f"{row.verdict}: {of_row(row)}" for row in not_held[:2]]
-    return "; ".join(parts)
-
-
-def of_row(row: Part) -> str:
-    """What was measured, and the number."""
-    return f"{row.what}{f' ({row.setting})' if row.setting else ''}: {row.ours}"
-
-
-def claim(of: Claim) -> RenderableType:
-    """All about one claim."""
-    facts = [
-        ("where", f"{PAPERS[of.paper]}, {of.where} ({of.kind})"),
-        ("it says", of.says),
-        ("number", of.number),
-        ("holds if", of.accept),
-        ("ours", of.ours),
-        ("verdict", of.verdict),
-        ("cause", f"{of.cause} ({'proven' if of.proven else 'asserted'})" if of.cause else ""),
-        ("shown by", "\n".join(of.commands)),
-        ("version", of.version),
-    ]
-    grid = Table.grid(padding=(0, 2))
-    for name, text in facts:
-        if text:
-            grid.add_row(name, Text(text))
-    rows = [
-        [row.setting, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
-        for row in of.rows
-    ]
-    measured = plain(["setting", "what", "paper", "ours", "counts as holding", "verdict"], rows)
-    return Group(Text(of.id, style="bold"), grid, *([measured] if rows else []))
-
-
-def swept(sweep: Sweep) -> RenderableType:
+def swept(sweep: OfSweep) -> RenderableType:
     """One line per point of the grid: the status of its runs, and the main numbers over its seeds."""
     head, rows, numbers = grid_table(sweep)
     notes = grid_notes(sweep)
@@ -287,7 +222,7 @@ def swept(sweep: Sweep) -> RenderableType:
     return Group(Text(sweep.name, style="bold"), plain(head, shown, numbers), *map(Text, notes))
 
 
-def html_of_sweep(sweep: Sweep) -> str:
+def html_of_sweep(sweep: OfSweep) -> str:
     """The same for a notebook."""
     head, rows, _ = grid_table(sweep)
     return html_table(head, rows[:MOST_ROWS], grid_notes(sweep))
@@ -305,10 +240,8 @@ MORE_OF_GRID = {
 """Its numbers that are shown where a run has any, and their headings: short, since a grid has many columns."""
 
 
-def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], list[list[str]], list[str]]:
+def grid_table(sweep: OfSweep, shown: Sequence[str] = GRID) -> tuple[list[str], list[list[str]], list[str]]:
     """The head and the rows of a table of the points of a sweep, and which of its columns are numbers."""
-    from fanin.sweeps.means import points, value_text
-
     found = points(sweep)
     columns = list(dict.fromkeys(column for point in found for column in point.settings))
     more = [name for name in MORE_OF_GRID if any(run.numbers.get(name) for run in sweep.runs)]
@@ -330,11 +263,8 @@ def grid_table(sweep: Sweep, shown: Sequence[str] = GRID) -> tuple[list[str], li
     return [*grid, *(["seeds"] if several else []), *(["status"] if told else []), *headings], rows, headings
 
 
-def grid_notes(sweep: Sweep, shown: Sequence[str] = GRID) -> list[str]:
+def grid_notes(sweep: OfSweep, shown: Sequence[str] = GRID) -> list[str]:
     """Notes on how to read the numbers of a sweep."""
-    from fanin.sweeps.grid import label_of
-    from fanin.sweeps.means import points
-
     found = points(sweep)
     notes = ["FCT: flow completion time, of finished messages; slowdown: FCT over its ideal"]
     if any(point.seeds > 1 for point in found):

@@ -18,7 +18,7 @@ from fanin.shown import SHOWN, estimated, share
 from fanin.side_by_side import MOST_COLUMNS, Line, SideBySide, told
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 SLOWEST = 10
 """Of more traffics than stand beside each other, so many are shown."""
@@ -35,7 +35,7 @@ OF_SLOWEST = {
 """The numbers of each, and their headings: short, so that they have room beside each other."""
 
 
-def parts(results: Sequence[Result], rest: str | None) -> list[RenderableType]:
+def parts(results: Sequence[RunTables], rest: str | None) -> list[RenderableType]:
     """The traffics of runs that differ in their seeds alone, and notes on them. `rest` is how to see all of them."""
     traffics = by_traffic(results)
     if len(traffics) <= MOST_COLUMNS:
@@ -93,7 +93,7 @@ def lines_of_traffics(traffics: Sequence[Traffic]) -> list[list[Line]]:
     ]
 
 
-def caption_of_traffics(results: Sequence[Result]) -> str:
+def caption_of_traffics(results: Sequence[RunTables]) -> str:
     """Notes on how to read the numbers of traffics."""
     notes = ["marks, retransmissions, timeouts, drops and actions of schemes: of all messages over the whole run"]
     busiest = busiest_port(results) if len(by_scheme(results)) == 1 else None
@@ -126,7 +126,7 @@ def rows_of(traffics: Sequence[Traffic], names: Mapping[str, str]) -> tuple[list
     return list(known), [list(row) for row in zip(*known.values(), strict=True)]
 
 
-def every_traffic(results: Sequence[Result]) -> Iterator[str]:
+def every_traffic(results: Sequence[RunTables]) -> Iterator[str]:
     """Every traffic of every scheme as lines of text, one each, below a line with the names of the columns. They are as
     wide as their widest cells, and made by hand: there may be ten thousands."""
     groups = by_scheme(results)

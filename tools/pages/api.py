@@ -93,7 +93,9 @@ def entry(name: str, heading: str, level: int = 2) -> str:
     if not isinstance(one, griffe.Class):
         return "\n\n".join([*parts, text(one)])
     parts.append(text(one))
-    public = {key: part for key, part in one.members.items() if not key.startswith("_") or key == "__arrow_c_stream__"}
+    # Those of a base class of the package, too; griffe has them as aliases.
+    there = {key: part.final_target for key, part in one.inherited_members.items()} | one.members
+    public = {key: part for key, part in there.items() if not key.startswith("_") or key == "__arrow_c_stream__"}
     for key in INTERNAL.get(one.name, ()):
         public.pop(key)
     rows = [

@@ -30,7 +30,6 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
 def made() -> dict[str, str]:
     """The present text of every page with generated parts, by its path in the repository."""
     pages = manuals.pages()
-    pages[claims.MEASURED] = claims.measured()
     for name, (page, make) in PARTS.items():
         text = pages.get(page) or (ROOT / page).read_text(encoding="utf-8")
         pages[page] = filled(text, name, make())

@@ -1,44 +1,16 @@
-"""`docs/claims.md`, and the measured rows inside the package."""
+"""`docs/claims.md`."""
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
-from fanin import claims, table
-from fanin.claims import PAPERS, VERDICTS, Claim
-
-MEASURED = "python/fanin/claims/measured.json"
-
-
-RECORDS = Path(__file__).parents[2] / "docs" / "papers"
-
-
-def recorded() -> dict[str, Mapping[str, Any]]:
-    """What every experiment measured that ran in full, from the records in `docs/papers`."""
-    records = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(RECORDS.glob("*.json")))
-    found: dict[str, Mapping[str, Any]] = {record.pop("experiment"): record for record in records}
-    quick = [name for name, record in found.items() if record.get("quick")]
-    if quick:
-        raise ValueError(f"docs/papers has short versions of {', '.join(quick)}; run them in full")
-    return found
-
-
-def measured() -> str:
-    """The same as a file of the package."""
-    return json.dumps(recorded(), indent=1, ensure_ascii=False) + "\n"
-
-
-def known() -> tuple[Claim, ...]:
-    """All claims with these records."""
-    return claims.claims_of(recorded())
+from fanin import table
+from fanin_papers import claims
+from fanin_papers.claims import PAPERS, VERDICTS, Claim
+from fanin_papers.tables import ours_of
 
 
 def totals() -> str:
     """Claims by paper and verdict."""
     head = ["paper", *VERDICTS, "all"]
     lines = [line(head), line(["---", *["---:"] * (len(head) - 1)])]
-    for paper, found in claims.totals(known()).items():
+    for paper, found in claims.totals(claims.claims()).items():
         lines.append(line([PAPERS.get(paper, paper), *map(str, found.values()), str(sum(found.values()))]))
     return "\n".join(lines)
 
@@ -51,7 +23,7 @@ def tables() -> str:
         source = " ".join(part.removeprefix("#").strip() for part in text.partition("\n#\n")[0].splitlines())
         head = ["claim", "where", "what the paper says", "holds if", "ours", "verdict", "shown by"]
         lines = [f"## {name}", "", source.partition(": ")[2], "", line(head), line(["---"] * len(head))]
-        lines += [row(claim) for claim in known() if claim.paper == paper]
+        lines += [row(claim) for claim in claims.claims() if claim.paper == paper]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -62,7 +34,7 @@ def row(claim: Claim) -> str:
     if claim.cause and claim.verdict != "holds":
         verdict += f": {claim.cause} ({'proven' if claim.proven else 'asserted'})"
     shown = "<br>".join(f"`{command}`" for command in claim.commands)
-    return line([claim.id, claim.where, claim.says, claim.accept, table.ours_of(claim), verdict, shown or table.NONE])
+    return line([claim.id, claim.where, claim.says, claim.accept, ours_of(claim), verdict, shown or table.NONE])
 
 
 def line(cells: list[str]) -> str:

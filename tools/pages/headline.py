@@ -1,12 +1,10 @@
 """The tables of docs/papers/dart.md, from the rows of `fanin paper dart-headline`."""
 
-import json
 import re
-from pathlib import Path
 
+from fanin_papers.claims import measured
 from pages.markdown import table
 
-ROWS = Path(__file__).parents[2] / "docs" / "papers" / "dart-headline.json"
 PAGE = "docs/papers/dart.md"
 
 COLUMNS = ("TIMELY", "Pri-Q", "IOFD-only", "DASR w/o LA", "DASR-only", "Dart")
@@ -62,7 +60,7 @@ SWITCHED = {
 
 def _rows() -> dict[str, str]:
     """What was measured, by what it is."""
-    found = json.loads(ROWS.read_text(encoding="utf-8"))["rows"]
+    found = measured()["dart-headline"]["rows"]
     return {row["what"]: row["ours"] for row in found if not row["judged"]}
 
 

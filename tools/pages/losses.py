@@ -10,8 +10,8 @@ import numpy as np
 
 import fanin
 from fanin import measures
-from fanin.papers.common import log_ticks
 from fanin.plot.base import label_axes, scheme_line
+from fanin_papers.common import log_ticks
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

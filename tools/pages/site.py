@@ -11,7 +11,7 @@ import html
 import json
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,13 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
+from fanin_papers.claims import measured
 from pages.markdown import slug, table
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = (Path(__file__).with_suffix(".css"), Path(__file__).with_suffix(".js"))
 RECORDS = "docs/papers"
-"""The papers' experiments: a picture and a record each."""
+"""The papers' experiments: a picture each."""
 GALLERY = f"{RECORDS}/README.md"
 API = "docs/python-api.md"
 CLAIMS = "docs/claims.md"
@@ -182,11 +183,9 @@ def shown(path: str) -> str:
 
 
 @cache
-def records() -> dict[str, dict[str, Any]]:
+def records() -> dict[str, Mapping[str, Any]]:
     """The records of the papers' experiments that have a picture, by name."""
-    pictures = sorted((ROOT / RECORDS).glob("*.png"))
-    found = {path.stem: path.with_suffix(".json") for path in pictures}
-    return {name: json.loads(path.read_text(encoding="utf-8")) for name, path in found.items() if path.is_file()}
+    return {name: one for name, one in measured().items() if (ROOT / RECORDS / f"{name}.png").is_file()}
 
 
 def papers() -> dict[str, str]:
@@ -195,7 +194,7 @@ def papers() -> dict[str, str]:
     return {name.lower(): name for name in re.findall(r"^## (\w+)$", text, re.MULTILINE)}
 
 
-def verdicts(record: dict[str, Any]) -> str:
+def verdicts(record: Mapping[str, Any]) -> str:
     """How many rows of an experiment hold, in words."""
     judged = [row["verdict"] for row in record["rows"] if row["judged"]]
     counted = [f"{judged.count(kind)} {kind}" for kind in ("holds", "close", "differs", "calibrated") if kind in judged]
@@ -235,7 +234,7 @@ def natural(text: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 
-def experiment(record: dict[str, Any]) -> str:
+def experiment(record: Mapping[str, Any]) -> str:
     """The page of an experiment."""
     name = record["experiment"]
     rows = [

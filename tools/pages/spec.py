@@ -286,7 +286,7 @@ def inner_of(node: Schema) -> Schema:
 def found_in_specs() -> Found:
     """The values of the specs in the tree, by path, and by path and kind of their table."""
     found: Found = {}
-    specs = [*sorted((ROOT / "examples").glob("*.toml")), *sorted((ROOT / "papers").rglob("*.toml"))]
+    specs = [*sorted((ROOT / "examples").glob("*.toml")), *sorted((ROOT / "papers" / "specs").rglob("*.toml"))]
     for path in specs:
         for key, value in walk("", tomllib.loads(path.read_text(encoding="utf-8"))):
             found.setdefault(key, []).append(value)

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fanin import _core, claims
+from fanin import _core
+from fanin_papers import claims
 
 RECORD = claims.FOLDER / "tested.json"
 

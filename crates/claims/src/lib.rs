@@ -2,7 +2,7 @@
 //!
 //! With `FANIN_CLAIMS=DIR` a test that passes leaves the file `CLAIM--TEST.jsonl` there, a row a line; without it,
 //! nothing. The file depends on the test alone, whatever runs beside it. `make test` compares all of them with
-//! `python/fanin/claims/tested.json`, and `make tested` renews that.
+//! `papers/fanin_papers/claims/tested.json`, and `make tested` renews that.
 #![forbid(unsafe_code)]
 
 mod verdict;

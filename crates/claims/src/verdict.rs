@@ -1,4 +1,4 @@
-//! When a claim holds: the rules of `fanin.papers.experiment`, by the same examples
+//! When a claim holds: the rules of `fanin_papers.experiment`, by the same examples
 //! (`crates/claims/verdicts.txt`).
 
 /// The verdict on a row.

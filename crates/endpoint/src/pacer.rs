@@ -53,7 +53,7 @@ impl Pacer {
     #[inline]
     pub fn sent(&mut self, now: Time, wire: u32, line: Rate, line_time: Time) {
         let paced = self.rate < line;
-        // At the line's rate there is nothing to make up for: the NIC itself is what sets the pace.
+        // At line rate the NIC itself paces.
         let made_up = paced && self.credit > 0 && self.last_wire > 0;
         self.counted_from = if made_up { self.credited(now) } else { now };
         self.last_wire = wire;

@@ -1,4 +1,4 @@
-//! Warnings about runs that tell nothing about congestion control, since no queue fills.
+//! Warnings about uninformative runs: no queue fills, so they show nothing of congestion control.
 
 use fanin_fabric::Message;
 use fanin_record::Run;

@@ -116,7 +116,7 @@ impl PauseLog {
         }
     }
 
-    /// A port decides to pause a class of its peer. `since`: when the pause began that is the cause, if one is.
+    /// A port decides to pause a class of its peer. `since`: the start of the pause that caused this one, if any.
     pub fn decide(&mut self, time: Time, (port, class): (PortId, u8), cause: PauseCause, since: Time) {
         if self.decisions.len() < DECISIONS_EACH * PauseRecord::KEPT {
             self.decisions.push(Decision { port, class, time, cause, since });

@@ -223,7 +223,7 @@ mod tests {
         // Queue n has every third packet from n on.
         let mut queues = [(); 3].map(|()| Queue::default());
         let (mut next, mut gone) = ([0, 1, 2], [0, 1, 2]);
-        // Filled by 40 and emptied by 30 at a time, then the other way round, the one later than the other; and by few.
+        // Fill 40 and drain 30, then the reverse, each queue at another phase; then in small steps.
         for (step, of) in (0..150).flat_map(|step| (0..3).map(move |of| (step, of))) {
             let (joins, leaves) = match (step + 7 * of) % 50 {
                 0..20 => (40, 30),

@@ -195,8 +195,8 @@ impl Routes {
         self.next_hop(node, to, key)
     }
 
-    /// As [`Self::next_at`] against the way from `to` to `from`. A packet beside that way, as when routes have just
-    /// changed, comes nearer to its destination with every link, too.
+    /// [`Self::next_at`] for the reverse of the path from `to` to `from`. Off that path, as when routes have just
+    /// changed, each hop still gets closer to the destination.
     #[inline(never)]
     fn way_back(&self, node: NodeId, (from, to): (NodeId, NodeId), key: u32) -> PortId {
         let mut found = PortId::NONE;

@@ -1,5 +1,5 @@
 //! DCTCP in a network: what its equations and its section 3.5 say of flows that share a port. The sawtooth itself, eqs.
-//! (3) to (6), is measured by the paper's experiments in `papers/dctcp`.
+//! (3) to (6), is measured by the paper's experiments in `papers/specs/dctcp`.
 
 use crate::common::*;
 use fanin_cc::schemes::dctcp::{self, Dctcp};

@@ -65,7 +65,7 @@ impl Repair {
     }
 }
 
-/// Reads a frame as it is and with each [`Repair`]. Returns what came of each.
+/// Reads a frame as it is and with each [`Repair`]. Returns the result of each.
 pub fn read(bytes: &[u8]) -> [Result<(), WireError>; 4] {
     let mut copy = bytes.to_vec();
     let mut repaired = |repair: Repair| {

@@ -118,7 +118,7 @@ pub fn parameters(table: *const abi::Parameter, count: u32) -> Result<&'static [
     Ok(unsafe { std::slice::from_raw_parts(table, count as usize) })
 }
 
-/// A text of the library; `None` if the pointer is null, or the text is no UTF-8, or without end.
+/// A text of the library; `None` if it is null, not UTF-8, or unterminated.
 pub fn text(text: *const c_char) -> Option<String> {
     if text.is_null() {
         return None;

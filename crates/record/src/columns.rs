@@ -203,9 +203,9 @@ pub static TABLES: [Table; 10] = [
             column(
                 "kind",
                 "",
-                "\"drop\", \"pause\", \"storm\" (a storm watchdog acts), \"storm_end\" (it no longer does), \"link_down\", \
-                 \"link_up\", \"reroute\" (a link went down or came up, and there are new routes), \"fault\" (one of \
-                 a host begins or ends) or \"warning\".",
+                "\"drop\", \"pause\", \"storm\" (a storm watchdog acts), \"storm_end\" (it no longer does), \
+                 \"link_down\", \"link_up\", \"reroute\" (a link went down or came up, and there are new routes), \
+                 \"fault\" (one of a host begins or ends) or \"warning\".",
             ),
             column(
                 "where",

@@ -65,7 +65,7 @@ impl Channel {
     /// An end at an address of this machine, on a port of the system's choice.
     ///
     /// # Errors
-    /// Where the system has no sockets, or the machine not this address.
+    /// If the system has no sockets, or the address is not local.
     pub fn bind(token: u64, address: Ipv4Addr) -> io::Result<Self> {
         Ok(Self::over(UdpSocket::bind((address, 0))?, &[], token))
     }

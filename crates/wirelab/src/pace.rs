@@ -99,7 +99,7 @@ impl Spread {
         self.largest
     }
 
-    /// The value that this share of all does not exceed, to 3 % from above; 0 where there is none.
+    /// The quantile of this share, rounded up by at most 3 %; 0 where there is no value.
     pub fn quantile(&self, share: f64) -> u64 {
         let rank = (share * self.count() as f64).ceil().max(1.0) as u64;
         let mut below = 0;

@@ -318,7 +318,7 @@ impl Processes {
     }
 }
 
-/// Who has been silent for long, and whether anyone gets further.
+/// Detects silent and stalled processes.
 struct Watch {
     /// Those that are to answer.
     of: Range<usize>,

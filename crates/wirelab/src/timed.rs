@@ -33,8 +33,8 @@ impl Timed {
         Self { clock, timing: Timing::default(), stall, delays, moved: BTreeMap::new() }
     }
 
-    /// Something has come, at a part that has reached a time: notes how late a frame is, and gives what belongs before
-    /// that time a later one, in the order in which it came.
+    /// Records how late a frame is. A frame that is due before the time that this part has `reached` is moved to that
+    /// time; several are, in order of arrival.
     pub fn admit(&mut self, item: Item, reached: Time) -> Item {
         match item {
             Item::Frame(sent) => {

@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 from fanin import _core, own_schemes, stopping
-from fanin.cli import errors, gen, papers, results, runs, schemes, specs, studies, sweeps, watching, wire
+from fanin.cli import errors, gen, others, results, runs, schemes, specs, studies, sweeps, watching, wire
 from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
 
 app = typer.Typer(
+    cls=others.Commands,
     help="Packet-level simulation of datacenter congestion control.",
     epilog="Begin with: fanin new my.toml, fanin explain my.toml, fanin compare my.toml, fanin report runs/my",
     no_args_is_help=True,
@@ -43,8 +45,11 @@ def _all(
 ) -> None: ...
 
 
-for module in (runs, sweeps, specs, watching, schemes, results, papers, studies):
+for module in (runs, others, sweeps, specs, watching, schemes, results):
     module.add_to(app)
+for installed in entry_points(group="fanin.commands"):
+    installed.load()(app)
+studies.add_to(app)
 app.add_typer(gen.app, name="gen")
 app.add_typer(wire.app, name="wire")
 

@@ -1,4 +1,4 @@
-"""Shared by all commands: options, printing, errors."""
+"""Shared by all commands: printing, errors, and what the values of options mean."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from fanin import _core, files, own_schemes
 
@@ -40,115 +38,6 @@ def complete_scheme(incomplete: str) -> list[str]:
     """Schemes for shell completion; in a list, completions of its last item."""
     before, comma, last = incomplete.rpartition(",")
     return [before + comma + row["id"] for row in _core.schemes() if row["id"].startswith(last)]
-
-
-SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)]
-FromHpcc = Annotated[
-    bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
-]
-Dialect = Annotated[
-    str | None,
-    typer.Option(
-        "--dialect",
-        metavar="PROGRAM",
-        help="With --htsim: the program that the matrix is for: uec or swift, in microseconds; or ndp, which "
-        "stands for all others, in picoseconds. With --hpcc: the fork that the files are of: original, powertcp, "
-        "astra, simai or conweave. Default: what the files show.",
-    ),
-]
-Topology = Annotated[
-    Path | None,
-    typer.Option(
-        "--topology",
-        metavar="FILE",
-        help="With --hpcc: the topology, instead of that of TOPOLOGY_FILE; SimAI's configurations name none.",
-    ),
-]
-SkipUnknownKeys = Annotated[
-    bool,
-    typer.Option(
-        "--skip-unknown-keys",
-        help="With --hpcc: skip keys that no known fork has; they are errors otherwise, except with a scheme.",
-    ),
-]
-Set = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help='Change one key of the spec, as "measure.window=10 ms"; repeatable.'
-    ),
-]
-Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Where results go, instead of a new folder in runs.")
-]
-Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parquet instead of Arrow IPC.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace results of earlier runs.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs at once; one per processor by default.")]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        min=1,
-        metavar="N",
-        help="Most threads of a run; by default the processors there are, with a scheme in Python 1. The result is the "
-        "same.",
-    ),
-]
-OneScheme = Annotated[
-    str | None,
-    typer.Option(
-        "--scheme", metavar="SCHEME", help="Put all traffics under this scheme.", autocompletion=complete_scheme
-    ),
-]
-Ideal = Annotated[
-    str | None,
-    typer.Option(
-        "--ideal",
-        metavar="IDEAL",
-        help="The ideal FCT of slowdowns: store-and-forward, hpcc or lone-run; see docs/results.md.",
-        autocompletion=lambda: list(IDEALS),
-    ),
-]
-Load = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--load",
-        metavar="FILE.py:CLASS",
-        help="Load a scheme, load balancing or a queue discipline of your own, which the spec or an option then names "
-        "by its id; repeatable.",
-    ),
-]
-Balancing = Annotated[
-    str | None,
-    typer.Option(
-        "--balancing",
-        metavar="POLICY",
-        help="Instead of the spec's network.balancing: an id, or one of your own as FILE.py:CLASS or ./libmine.so.",
-    ),
-]
-Discipline = Annotated[
-    str | None,
-    typer.Option("--discipline", metavar="POLICY", help="Instead of the spec's network.discipline, likewise."),
-]
-AllowDrops = Annotated[
-    bool, typer.Option("--allow-drops", help="A drop in a lossless class is no error: measure.allow_drops = true.")
-]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        help='Refuse what would take more by its estimate, like "8 GB"; by default 80 % of what is free.',
-    ),
-]
-MaxTime = Annotated[
-    str | None,
-    typer.Option(
-        "--max-time",
-        metavar="TIME",
-        help='Refuse a run that would take longer by its estimate, like "2 h"; by default a day.',
-    ),
-]
 
 
 def emit(document: object) -> None:

@@ -14,6 +14,30 @@ from typing import Any
 
 import typer
 
+_ON_WIRE = {option: f"{option}: it goes with --on wire" for option in ("--clock", "--link")}
+_CONFIGURATION = {
+    option: f"{option}: it is of a configuration's files; it goes with --hpcc"
+    for option in ("--dialect", "--topology", "--skip-unknown-keys")
+}
+_HPCC = {
+    "--trace": "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc",
+    "--series": "--series: it goes with --hpcc; in a spec it is the key measure.series",
+    "--topology": "--topology: it is that of a configuration; it goes with --hpcc",
+    "--skip-unknown-keys": "--skip-unknown-keys: these are a configuration's; it goes with --hpcc",
+}
+_FINISHED = {"--finished": "--finished: these lines are htsim's; it goes with --htsim"}
+_DIALECT = {"--dialect": "--dialect: it is of files of other simulators; it goes with --htsim or --hpcc"}
+_BOTH = {"--htsim": "--hpcc and --htsim: files are of one simulator"}
+OTHERS: dict[str | None, dict[str, str]] = {
+    "run": _HPCC | _FINISHED | _DIALECT,
+    "run-hpcc": _ON_WIRE | _FINISHED | _BOTH,
+    "run-htsim": _ON_WIRE | _HPCC,
+    "compare": _CONFIGURATION,
+    "compare-hpcc": _ON_WIRE | _BOTH,
+    "compare-htsim": _ON_WIRE | _CONFIGURATION,
+}
+"""For each command, the options that it does not take and another of its kind does: the whole message."""
+
 
 def of_spec(error: Exception) -> str:
     """The lines of an error of a spec; where it does not know a scheme, with how to load one."""
@@ -76,6 +100,10 @@ def of_ourselves(error: Exception) -> str:
     return f"a fault in Fanin: {said}. Please report it with {file.name}, which has the details"
 
 
+OF_PAPERS = ("paper", "claims")
+"""Commands of the package `fanin-papers`, for those who have not installed it."""
+
+
 def of_command_line(error: typer.TyperException, arguments: list[str]) -> str:
     """The error in the command line: the option or argument as it was typed, and what would be right."""
     wrong: Any = error
@@ -85,10 +113,15 @@ def of_command_line(error: typer.TyperException, arguments: list[str]) -> str:
     parameter = getattr(wrong, "param", None)
     unknown = re.fullmatch(r"No such command '(.*?)'.*", said)
     extra = re.fullmatch(r"Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)", said)
+    if unknown is not None and unknown[1] in OF_PAPERS:
+        return f"{unknown[1]}: this command is in a package of its own: pip install fanin-papers"
     if unknown is not None:
         known = context.command.list_commands(context) if context is not None else []
         said = f"{unknown[1]}: there is no such command{_nearest(unknown[1], known)}"
     elif getattr(wrong, "option_name", None) and said.startswith("No such option"):
+        other = OTHERS.get(context.command.name if context is not None else None, {}).get(wrong.option_name)
+        if other is not None:
+            return other
         near = sorted(wrong.possibilities or ())
         meant = f"; did you mean {' or '.join(near)}?" if near else ""
         said = f"{wrong.option_name}: there is no such option{meant}"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fanin import _core
-from fanin.cli.common import AsJson, emit, warn
+from fanin.cli.common import emit, warn
+from fanin.cli.options import AsJson, grouped
 
 app = typer.Typer(
     help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator.
@@ -41,48 +43,67 @@ OfTopology = Annotated[
     Path | None,
     typer.Option("--topology", metavar="FILE", help="The hosts of a topology, instead.", show_default=False),
 ]
+
+
+@dataclass(frozen=True)
+class Made:
+    """The file to be made."""
+
+    out: Out
+    force: Force = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The hosts of the flows."""
+
+    hosts: HostCount = None
+    topology: OfTopology = None
+
+
 Size = Annotated[str, typer.Option("--size", metavar="BYTES", help="Of each flow.")]
 Start = Annotated[str, typer.Option("--start", metavar="TIME", help="Start of the first flow.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random draws.")]
 
 
 @topology.command("fat-tree")
+@grouped
 def fat_tree(
-    out: Out,
+    made: Made,
     k: Annotated[int, typer.Option("--k", min=1, metavar="K", help="Ports per switch, even: k^3/4 hosts.")] = 8,
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",
-    force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """A fat tree of switches with k ports. Hosts come first, then ToR, aggregation and core switches."""
-    write(out, _core.hpcc_topology("fat-tree", k, rate, delay), force=force, as_json=as_json)
+    write(made, _core.hpcc_topology("fat-tree", k, rate, delay))
 
 
 @topology.command("hpcc-320")
-def hpcc_320(out: Out, force: Force = False, as_json: AsJson = False) -> None:
+@grouped
+def hpcc_320(made: Made) -> None:
     """The network of HPCC section 5.1: 320 hosts at 100 Gb/s, a fabric of 400 Gb/s, 1 us a link."""
-    write(out, _core.hpcc_topology("hpcc-320", 0, "", ""), force=force, as_json=as_json)
+    write(made, _core.hpcc_topology("hpcc-320", 0, "", ""))
 
 
 @topology.command()
+@grouped
 def star(
-    out: Out,
+    made: Made,
     hosts: Annotated[
         int, typer.Option("--hosts", min=1, metavar="N", help="Hosts, at least 2; the switch follows them.")
     ] = 17,
     rate: LinkRate = "100Gbps",
     delay: Delay = "1us",
-    force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Hosts around one switch."""
-    write(out, _core.hpcc_topology("star", hosts, rate, delay), force=force, as_json=as_json)
+    write(made, _core.hpcc_topology("star", hosts, rate, delay))
 
 
 @app.command("flows")
+@grouped
 def poisson(
-    out: Out,
+    made: Made,
     cdf: Annotated[
         str,
         typer.Option(
@@ -98,17 +119,14 @@ def poisson(
             "--load", metavar="SHARE", help="Payload as a share of the hosts' links; 0.3 is 30 %.", show_default=False
         ),
     ],
+    of: Hosts,
     time: Annotated[str, typer.Option("--time", metavar="TIME", help="How long flows start.")] = "10ms",
-    hosts: HostCount = None,
-    topology: OfTopology = None,
     bandwidth: Annotated[
         str | None,
         typer.Option("--bandwidth", metavar="RATE", help="Of a host's link. Default: that of the topology's."),
     ] = None,
     start: Start = "2s",
     seed: Seed = 1,
-    force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Background traffic as that simulator's traffic_gen.py makes it: Poisson arrivals at each host, to any other host.
 
@@ -116,52 +134,47 @@ def poisson(
     of the script are mended: a count that keeps digits of a longer estimate, the loss of the last flow of each host,
     and draws without a seed. Port 100, priority group 3.
     """
-    text = _core.hpcc_poisson(hosts, path(topology), cdf, load, bandwidth, time, start, seed)
-    write(out, text, force=force, as_json=as_json)
+    text = _core.hpcc_poisson(of.hosts, path(of.topology), cdf, load, bandwidth, time, start, seed)
+    write(made, text)
     if load > 1:
         warn(f"--load {load:g} is {load * 100:.0f} % of the hosts' links: queues grow without end; 0.3 is 30 %")
 
 
 @app.command()
+@grouped
 def permutation(
-    out: Out,
+    made: Made,
+    of: Hosts,
     size: Size = "1MB",
-    hosts: HostCount = None,
-    topology: OfTopology = None,
     start: Start = "2s",
     seed: Seed = 1,
-    force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Flows of a permutation: each host sends one and receives one, in one random cycle, all at once."""
-    write(out, _core.hpcc_permutation(hosts, path(topology), size, start, seed), force=force, as_json=as_json)
+    write(made, _core.hpcc_permutation(of.hosts, path(of.topology), size, start, seed))
 
 
 @app.command()
+@grouped
 def incast(
-    out: Out,
+    made: Made,
+    of: Hosts,
     senders: Annotated[int, typer.Option("--senders", min=1, metavar="N", help="Hosts that send.", show_default=False)],
     receiver: Annotated[int, typer.Option("--receiver", min=0, metavar="HOST", help="The host that receives.")] = 0,
     size: Size = "500KB",
-    hosts: HostCount = None,
-    topology: OfTopology = None,
     start: Start = "2s",
     seed: Seed = 1,
-    force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Flows of an incast: random hosts send one flow each to one host, all at once. Port 200."""
     write(
-        out,
-        _core.hpcc_incast(hosts, path(topology), receiver, senders, size, start, seed),
-        force=force,
-        as_json=as_json,
+        made,
+        _core.hpcc_incast(of.hosts, path(of.topology), receiver, senders, size, start, seed),
     )
 
 
 @app.command()
+@grouped
 def config(
-    out: Out,
+    made: Made,
     cc: Annotated[
         str,
         typer.Option(
@@ -180,15 +193,13 @@ def config(
     trace: Annotated[
         str | None, typer.Option("--trace", metavar="FILE", help="A list of nodes to trace. Default: none.")
     ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """A configuration as that simulator's run.py writes it for the rate of the hosts' links.
 
     It has only keys that have an effect. Both files are read, so that mistakes in them are found here; their paths are
     written as they are given, and are relative to the folder in which the configuration runs.
     """
-    write(out, _core.hpcc_config(cc, topology, flows, stop, rate_ai, trace), force=force, as_json=as_json)
+    write(made, _core.hpcc_config(cc, topology, flows, stop, rate_ai, trace))
 
 
 def path(file: Path | None) -> str | None:
@@ -196,17 +207,18 @@ def path(file: Path | None) -> str | None:
     return None if file is None else str(file)
 
 
-def write(out: Path, text: str, *, force: bool, as_json: bool) -> None:
+def write(made: Made, text: str) -> None:
     """Writes a file atomically; raises `FileExistsError` for an existing one without `force`."""
+    out = made.out
     if str(out) == "-":
-        if as_json:
+        if made.as_json:
             emit({"ok": True, "file": None, "text": text})
         else:
             sys.stdout.write(text)
         return
     if out.is_dir():
         raise FileExistsError(f"{out}: is a folder; name a file in it")
-    if not force and out.exists():
+    if not made.force and out.exists():
         raise FileExistsError(f"{out}: exists; choose another file or allow replacing it with --force")
     beside = out.with_name(f".{out.name}.part")
     try:
@@ -217,5 +229,5 @@ def write(out: Path, text: str, *, force: bool, as_json: bool) -> None:
     finally:
         with suppress(OSError):
             beside.unlink()
-    if as_json:
+    if made.as_json:
         emit({"ok": True, "file": str(out), "bytes": out.stat().st_size, "lines": text.count("\n")})

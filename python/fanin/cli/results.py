@@ -11,10 +11,7 @@ from fanin import stopping
 from fanin.cli.common import (
     FAILED,
     WRONG_SPEC,
-    AsJson,
     CommandError,
-    Ideal,
-    Load,
     emit,
     known_ideal,
     load_all,
@@ -24,6 +21,7 @@ from fanin.cli.common import (
     show,
     stdout,
 )
+from fanin.cli.options import AsJson, Ideal, Load
 from fanin.cli.runs import read
 from fanin.cli.sweeps import SWEEP as SWEEP_FILE
 
@@ -147,7 +145,7 @@ def _results(folder: Path) -> list[Result]:
 def _draw_sweep(folders: list[Path], x: str | None, y: str | None, path: Path) -> list[str]:
     """Draws a number of one sweep, and returns the labels of its runs."""
     from fanin import load_sweep
-    from fanin.sweeps.grid import label_of
+    from fanin.sweeps.columns import label_of
 
     need(len(folders) == 1, f"{folders[-1]}: fanin plot {SWEEP} draws one sweep")
     swept = load_sweep(folders[0])

@@ -14,7 +14,6 @@ from fanin.cli.common import (
     FAILED,
     INTERRUPTED,
     WRONG_SPEC,
-    AsJson,
     CommandError,
     complete_scheme,
     emit,
@@ -23,6 +22,7 @@ from fanin.cli.common import (
     meant,
     need,
 )
+from fanin.cli.options import AsJson
 
 
 def add_to(app: typer.Typer) -> None:

@@ -13,16 +13,7 @@ import typer
 from fanin import _core, own_schemes
 from fanin.cli.common import (
     WRONG_SPEC,
-    AsJson,
     CommandError,
-    Dialect,
-    FromHpcc,
-    Load,
-    OneScheme,
-    Set,
-    SkipUnknownKeys,
-    SpecFile,
-    Topology,
     complete_scheme,
     emit,
     few,
@@ -38,13 +29,14 @@ from fanin.cli.common import (
     stdout,
     warn,
 )
+from fanin.cli.options import AsJson, FromHpcc, HpccFiles, Load, OneScheme, Set, SpecFile, grouped
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds these commands."""
     app.command("new")(new)
-    app.command("check")(check)
-    app.command("explain")(explain)
+    app.command("check")(grouped(check))
+    app.command("explain")(grouped(explain))
     app.command("schemes")(schemes)
     app.command("schema")(schema)
 
@@ -95,13 +87,11 @@ def new(
 
 def check(
     spec: SpecFile,
+    hpcc: HpccFiles,
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
     from_hpcc: FromHpcc = False,
-    dialect: Dialect = None,
-    topology: Topology = None,
-    skip_unknown_keys: SkipUnknownKeys = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a spec without running it, and warn as a run would. With --json, print it with every default shown.
@@ -125,15 +115,8 @@ def check(
     if from_hpcc:
         _need_scheme(scheme, set_)
         need_kind(spec, "hpcc")
-        job = HpccJob(
-            str(spec),
-            ".",
-            scheme=scheme,
-            overrides=tuple(set_ or ()),
-            dialect=dialect,
-            topology=None if topology is None else str(topology),
-            skip_unknown_keys=skip_unknown_keys,
-        )
+        reading = (hpcc.dialect, hpcc.topology, hpcc.skip_unknown_keys)
+        job = HpccJob.of(spec, ".", set_ or (), *reading).using(scheme, None)
     else:
         job = Job.of(spec, set_ or ()).using(scheme, None)
     resolved, warnings = job.resolve(), job.warnings()
@@ -167,13 +150,11 @@ def explain(
             autocompletion=_complete_explained,
         ),
     ],
+    hpcc: HpccFiles,
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
     from_hpcc: FromHpcc = False,
-    dialect: Dialect = None,
-    topology: Topology = None,
-    skip_unknown_keys: SkipUnknownKeys = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a spec means before it runs, or the manual of a scheme. Of a spec: its paths and round-trip times,
@@ -204,9 +185,9 @@ def explain(
             what,
             scheme=scheme,
             set=set_ or (),
-            dialect=dialect,
-            topology=topology,
-            skip_unknown_keys=skip_unknown_keys,
+            dialect=hpcc.dialect,
+            topology=hpcc.topology,
+            skip_unknown_keys=hpcc.skip_unknown_keys,
         )
         if as_json:
             emit(explained)

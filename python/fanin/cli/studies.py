@@ -10,16 +10,8 @@ from typing import Annotated
 import typer
 
 from fanin import _core, stopping
-from fanin.cli.common import (
-    FAILED,
-    WRONG_SPEC,
-    AsJson,
-    CommandError,
-    emit,
-    need,
-    show,
-    stderr,
-)
+from fanin.cli.common import FAILED, WRONG_SPEC, CommandError, emit, need, show, stderr
+from fanin.cli.options import AsJson
 
 
 def add_to(app: typer.Typer) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from concurrent.futures import Executor
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,29 +16,19 @@ from fanin.cli import folders
 from fanin.cli.common import (
     FAILED,
     INTERRUPTED,
-    AllowDrops,
-    AsJson,
-    Balancing,
     CommandError,
-    Discipline,
-    Load,
-    MaxMemory,
-    MaxTime,
-    Set,
-    SpecFile,
     complete_scheme,
     emit,
     error,
     few,
-    load_all,
     need,
-    policy_changes,
     schemes_of,
     seeds,
     show,
     stdout,
     warn,
 )
+from fanin.cli.options import AsJson, Bounds, Changes, Dask, SpecFile, grouped
 
 if TYPE_CHECKING:
     from fanin.sweeps.sweeping import Sweep
@@ -48,52 +39,58 @@ SWEEP = "sweep.json"
 
 def add_to(app: typer.Typer) -> None:
     """Adds this command."""
-    app.command("sweep")(sweep)
+    app.command("sweep")(grouped(sweep))
 
 
-def sweep(
-    spec: SpecFile,
+@dataclass(frozen=True)
+class Grid:
+    """The runs of a sweep."""
+
     schemes: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Instead of the spec's own scheme.", autocompletion=complete_scheme),
-    ] = None,
+    ] = None
     loads: Annotated[
         str | None,
         typer.Option(
             metavar="L1,L2", help="Scale the load shares of all traffics, so that they add up to each of these."
         ),
-    ] = None,
+    ] = None
     seeds_: Annotated[
         str | None,
         typer.Option("--seeds", metavar="N", help="Runs of each, from the spec's seed on; or a list: 1,2,3."),
-    ] = None,
+    ] = None
     vary: Annotated[
         list[str] | None,
         typer.Option(
             "--vary", metavar="KEY=V1,V2", help="Values of any key of the spec, each as in --set; repeatable."
         ),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class SweepFolder:
+    """Where a sweep's results go, and which are kept."""
+
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="The sweep's folder, instead of runs/NAME-sweep.")
-    ] = None,
-    set_: Set = None,
-    load: Load = None,
+    ] = None
     force: Annotated[
         bool, typer.Option("--force", help="Start again: delete the results of an earlier sweep there.")
-    ] = False,
+    ] = False
+    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the folder of each whole run too.")] = False
+
+
+def sweep(
+    spec: SpecFile,
+    grid: Grid,
+    kept: SweepFolder,
+    given: Changes,
+    limits: Bounds,
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Runs at once, a process each; one per processor by default.")
     ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on the workers of this Dask scheduler, like tcp://10.0.0.1:8786."),
-    ] = None,
-    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the folder of each whole run too.")] = False,
-    balancing: Balancing = None,
-    discipline: Discipline = None,
-    allow_drops: AllowDrops = False,
-    max_memory: MaxMemory = None,
-    max_time: MaxTime = None,
+    dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a grid of schemes, loads, values of keys and seeds; leave one table, sweep.parquet and sweep.csv.
@@ -109,21 +106,18 @@ def sweep(
       fanin sweep my.toml --schemes dcqcn --load my_policy.py:MyPolicy --vary network.balancing=random,my-policy
       fanin sweep my.toml --schemes dart,dcqcn --seeds 20 --dask tcp://10.0.0.1:8786 --out runs/many
     """
-    from fanin import limits
     from fanin.runs import Job
-    from fanin.sweeps import grid, pools
+    from fanin.sweeps import pools
+    from fanin.sweeps.grid import parse_loads, parse_vary
     from fanin.sweeps.sweeping import sweep as run_sweep
 
     need(dask is None or jobs is None, "--jobs and --dask: the cluster's workers say how many runs go on at once")
-    load_all(load)
-    changes = [*(set_ or ()), *policy_changes(balancing, discipline)]
-    changes += ["measure.allow_drops=true"] if allow_drops else []
-    each_scheme = schemes_of(schemes, lambda: Job.of(spec, changes))
-    each_load = grid.parse_loads(loads) if loads is not None else None
-    each_seed = seeds(seeds_) if seeds_ is not None else None
-    keys = grid.parse_vary(vary or ())
-    memory = limits.memory(max_memory) if max_memory is not None else None
-    time = limits.time(max_time) if max_time is not None else None
+    changes = given.changes()
+    each_scheme = schemes_of(grid.schemes, lambda: Job.of(spec, changes))
+    each_load = parse_loads(grid.loads) if grid.loads is not None else None
+    each_seed = seeds(grid.seeds_) if grid.seeds_ is not None else None
+    keys = parse_vary(grid.vary or ())
+    memory, time = limits.memory, limits.time
     named = folders.of_spec(Job.of(spec, changes))
     wanted = named.with_name(f"{named.name}-sweep")
     cluster = pools.dask(dask, warn) if dask is not None else nullcontext[Executor | None](None)
@@ -139,21 +133,21 @@ def sweep(
             set=changes,
             executor=executor,
             jobs=jobs,
-            keep_runs=keep_runs,
+            keep_runs=kept.keep_runs,
             max_memory=memory,
             max_time=time,
-            force=force,
+            force=kept.force,
         )
 
     with stopping.stoppable(), cluster as executor:
-        for folder in [out] if out is not None else folders.numbered(wanted):
+        for folder in [kept.out] if kept.out is not None else folders.numbered(wanted):
             try:
                 swept = swept_in(folder, executor)
             except FileExistsError:
-                if out is not None:
+                if kept.out is not None:
                     raise
                 continue  # a sweep of another spec has that name; one of this spec is continued there
-            folders.tell_other(out or wanted, folder)
+            folders.tell_other(kept.out or wanted, folder)
             report(swept, as_json=as_json)
             return
 

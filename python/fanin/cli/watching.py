@@ -9,34 +9,20 @@ from typing import Annotated
 import typer
 
 from fanin import own_schemes, stopping
-from fanin.cli.common import (
-    FAILED,
-    AsJson,
-    Balancing,
-    CommandError,
-    Discipline,
-    Load,
-    Set,
-    emit,
-    error,
-    known_scheme,
-    load_all,
-    names,
-    need,
-    stdout,
-    warn,
-)
+from fanin.cli.common import FAILED, CommandError, emit, error, known_scheme, load_all, names, need, stdout, warn
+from fanin.cli.options import AsJson, Own, grouped
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds this command."""
-    app.command("watch")(watch)
+    app.command("watch")(grouped(watch))
 
 
 def watch(
     scheme: Annotated[
         str, typer.Option("--scheme", metavar="FILE.py:CLASS", help="The scheme of your own.", show_default=False)
     ],
+    own: Own,
     spec: Annotated[
         Path | None,
         typer.Argument(metavar="[SPEC]", help="Instead of the one of fanin new --like join-leave.", show_default=False),
@@ -49,11 +35,7 @@ def watch(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write a page that reloads itself, for a browser."),
     ] = None,
-    balancing: Balancing = None,
-    discipline: Discipline = None,
     once: Annotated[bool, typer.Option("--once", help="Draw once and end.")] = False,
-    set_: Set = None,
-    load: Load = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw a scheme of your own as a flow joins and leaves, anew whenever its file is saved: goodput, window, rate,
@@ -73,12 +55,19 @@ def watch(
     need(once or not as_json, "--json: it goes with --once")
     for file in filter(None, (out, page)):
         need(file.parent.is_dir(), f"{file}: there is no folder {file.parent}; check its name, or make it")
-    load_all(load)
+    load_all(own.load)
     if not own_schemes.is_reference(scheme):
         known_scheme(scheme)
     others = names(beside, option="--beside") if beside is not None else []
     what = watching.Watch(
-        scheme, spec or watching.JOIN_LEAVE, others, set_ or (), out, page, balancing=balancing, discipline=discipline
+        scheme,
+        spec or watching.JOIN_LEAVE,
+        others,
+        own.set_ or (),
+        out,
+        page,
+        balancing=own.balancing,
+        discipline=own.discipline,
     )
     for file in what.files:
         need(file.is_file(), f"{file}: there is no such file; check its name")

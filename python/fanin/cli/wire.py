@@ -12,7 +12,8 @@ import typer
 
 from fanin import _core, stopping
 from fanin.cli import folders
-from fanin.cli.common import FAILED, AsJson, Force, OneScheme, Out, Set, SpecFile, emit, known_scheme, need, show
+from fanin.cli.common import FAILED, emit, known_scheme, need, show
+from fanin.cli.options import AsJson, Force, Out, Set, SpecFile, Under, grouped
 from fanin.cli.runs import report
 
 if TYPE_CHECKING:
@@ -108,8 +109,10 @@ def _number(token: str) -> int:
 
 
 @app.command()
+@grouped
 def switch(
     spec: SpecFile,
+    under: Under,
     listen: Annotated[
         str, typer.Option("--listen", metavar="ADDRESS:PORT", help="Where hosts connect; loopback unless told.")
     ] = PLACE,
@@ -118,8 +121,6 @@ def switch(
     ] = None,
     out: Out = None,
     set_: Set = None,
-    scheme: OneScheme = None,
-    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Instead of the spec's seed.")] = None,
     force: Force = False,
 ) -> None:
     """Be the switches of a spec in lockstep: wait for its hosts, run, leave a run folder.
@@ -134,9 +135,9 @@ def switch(
     from fanin.comparison import Comparison
     from fanin.runs import Job, run_one
 
-    scheme = known_scheme(scheme)
+    scheme = known_scheme(under.scheme)
     number = _number(token) if token is not None else secrets.randbits(64)
-    job = replace(Job.of(spec, list(set_ or ())).using(scheme, seed).on(1), wire=True, by_hand=(listen, number))
+    job = replace(Job.of(spec, list(set_ or ())).using(scheme, under.seed).on(1), wire=True, by_hand=(listen, number))
     job.resolve()
     place = folders.Place(out, folders.of_run(job), force=force)
     with stopping.stoppable():

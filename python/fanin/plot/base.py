@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from fanin.comparison import Comparison
-    from fanin.result import Result
-    from fanin.sweeps.sweeping import Sweep
+    from fanin.run_tables import HasResults, RunTables
 
-    Runs: TypeAlias = Result | Comparison | Sweep | Sequence[Result]
+    Runs: TypeAlias = RunTables | HasResults | Sequence[RunTables]
     Path: TypeAlias = str | os.PathLike[str]
+
 
 POINTS = 2000
 """Most points that one curve is drawn with."""
@@ -38,9 +37,9 @@ LEGEND_LINES = 10
 """The most curves that a legend names; of more, it gives the number."""
 
 
-def as_results(runs: Runs) -> list[Result]:
+def as_results(runs: Runs) -> list[RunTables]:
     """One run, a comparison, a sweep whose runs were kept, or several runs, as a list that is not empty."""
-    results: list[Result] = list(runs) if isinstance(runs, Sequence) else getattr(runs, "results", [runs])
+    results: list[RunTables] = list(runs) if isinstance(runs, Sequence) else getattr(runs, "results", [runs])
     if not results:
         raise ValueError("there is no run to draw")
     return results
@@ -51,7 +50,7 @@ class Group:
     """Runs that differ in their seeds alone, and how they are drawn."""
 
     name: str
-    runs: list[Result]
+    runs: list[RunTables]
     style: Style
 
     @property
@@ -60,7 +59,7 @@ class Group:
         return {**self.style.for_matplotlib(), "linewidth": 1.8}
 
 
-def groups_of(results: Sequence[Result]) -> list[Group]:
+def groups_of(results: Sequence[RunTables]) -> list[Group]:
     """The groups of `measures.by_scheme`, each with a style of its own."""
     groups = by_scheme(results)
     styles = styles_of(list(groups))
@@ -84,7 +83,7 @@ def shades(colour: str, count: int) -> list[str]:
     return [to_hex((red + (1 - red) * p, green + (1 - green) * p, blue + (1 - blue) * p)) for p in paler]
 
 
-def finish(figure: Figure, results: Sequence[Result], path: Path | None, *notes: str, heading: str = "") -> Figure:
+def finish(figure: Figure, results: Sequence[RunTables], path: Path | None, *notes: str, heading: str = "") -> Figure:
     """Adds the title, with the number of seeds and notes on how to read the picture, and writes the file.
 
     `heading` is the subject of the picture, where no panel has it as its title.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fanin.plot.base import Path, Runs
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 INTERVAL = "bars: 95 % intervals of the mean over seeds"
 
@@ -137,7 +137,7 @@ def slowdown_by_size(runs: Runs, path: Path | None = None) -> Figure:
     )
 
 
-def draw_completion(axes: Axes, results: Sequence[Result]) -> str:
+def draw_completion(axes: Axes, results: Sequence[RunTables]) -> str:
     """One cumulative curve per scheme, its p99 in the legend; returns a note on how to read them."""
     seen = []
     several = means = False
@@ -165,7 +165,7 @@ def draw_completion(axes: Axes, results: Sequence[Result]) -> str:
     return f"{pooled}; p99: mean over seeds with half of its 95 % interval" if means else pooled
 
 
-def draw_queues(axes: Axes, results: Sequence[Result]) -> str:
+def draw_queues(axes: Axes, results: Sequence[RunTables]) -> str:
     """One complementary cumulative curve per scheme; returns a note on how to read them."""
     place = queue_place(results[0])
     if place is None:

@@ -13,11 +13,11 @@ from fanin.style import MARK_COLOUR
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 
 def mark_failures(
-    axes: Axes, runs: Sequence[Result], *, named: bool = True, unit_ps: float = 1e9, origin_ps: int = 0
+    axes: Axes, runs: Sequence[RunTables], *, named: bool = True, unit_ps: float = 1e9, origin_ps: int = 0
 ) -> None:
     """Marks the failures of these runs that lie within a panel, to be called when its curves are there. Its x axis has
     times since `origin_ps` in units of `unit_ps`, by default milliseconds; of several panels over the same time, one is

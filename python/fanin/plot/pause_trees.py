@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fanin.plot.base import Group, Path, Runs
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 ROWS = 60
 """The most ports of a tree that are drawn."""
@@ -101,18 +101,18 @@ def draw_over_time(axes: Axes, group: Group) -> None:
     axes.plot([0.0, *across[:1], *across], [0.0, *([0.0] if across else []), *up], label=group.name, **group.line)
 
 
-def _size_of_largest(run: Result) -> tuple[int, int, str]:
+def _size_of_largest(run: RunTables) -> tuple[int, int, str]:
     """Ports and pauses of a run's largest tree; its name decides between equals."""
     tree = _largest(run)
     return int(tree["ports"]), int(tree["pauses"]), run.label
 
 
-def _largest(run: Result) -> dict[str, Any]:
+def _largest(run: RunTables) -> dict[str, Any]:
     """The tree with the most ports, of those the one with the most pauses."""
     return measured.trees(run).sort("ports", "pauses", descending=True, maintain_order=True).row(0, named=True)
 
 
-def draw_largest(axes: Axes, run: Result) -> None:
+def draw_largest(axes: Axes, run: RunTables) -> None:
     """The tree with the most ports: a row per port, by depth, a bar per pause, and a line from each cause."""
     tree = _largest(run)
     pauses = measured.pauses_of(run).filter(pl.col("tree") == tree["tree"])

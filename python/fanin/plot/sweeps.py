@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fanin.plot.base import Path
-    from fanin.sweeps.grid import Value
-    from fanin.sweeps.sweeping import Sweep
+    from fanin.sweeps.columns import Value
+    from fanin.sweeps.means import OfSweep
 
 APART = 0.07
 """Labels of ticks that are closer than this share of the axis would overlap."""
 
 
-def along(swept: Sweep, x: str | None = None, y: str | None = None, path: Path | None = None) -> Figure:
+def along(swept: OfSweep, x: str | None = None, y: str | None = None, path: Path | None = None) -> Figure:
     """A number along a column of the grid, a line per scheme and per combination of the other columns."""
     found = lines(swept, x, y)
     figure = Figure(figsize=(7.2, 5.4), layout="constrained")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fanin.plot.base import Path
-    from fanin.result import Result
+    from fanin.run_tables import RunTables
 
 SENT = "#333333"
 TRAVELLED = "#dcdcdc"
@@ -54,7 +54,7 @@ ROWS = 120
 
 
 def timeline(
-    run: Result,
+    run: RunTables,
     message: str | None = None,
     path: Path | None = None,
     *,

@@ -33,8 +33,8 @@ from fanin.over_time import INTERVAL
 from fanin.quantities import rate_unit
 from fanin.reporting import figures
 from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, points
-from fanin.result import Result
 from fanin.run_folder import RunError
+from fanin.run_tables import RunTables
 from fanin.style import Style, styles_of
 from fanin.table import estimated, ideal_of, time
 
@@ -70,7 +70,7 @@ class Chart:
 class Runs:
     """The runs of a report, by scheme, and the settings of all their charts."""
 
-    groups: dict[str, list[Result]]
+    groups: dict[str, list[RunTables]]
     styles: dict[str, Style]
     unit: str = ""
     """Of time axes."""
@@ -81,7 +81,7 @@ class Runs:
     """The most points of a curve of the current chart before thinning."""
 
     @staticmethod
-    def of(results: Sequence[Result]) -> Runs:
+    def of(results: Sequence[RunTables]) -> Runs:
         """Groups them."""
         groups = by_scheme(results)
         unit, per_us = ("ms", 1e3) if max(result.simulated_ms for result in results) >= 10 else ("us", 1.0)
@@ -89,12 +89,12 @@ class Runs:
         return Runs(groups, styles_of(list(groups)), unit, per_us, most)
 
     @property
-    def any(self) -> Result:
+    def any(self) -> RunTables:
         """One of them, for what their specs share."""
         return next(iter(self.groups.values()))[0]
 
     @property
-    def every(self) -> list[Result]:
+    def every(self) -> list[RunTables]:
         """All of them, in order."""
         return [result for results in self.groups.values() for result in results]
 
@@ -148,7 +148,7 @@ class Runs:
 POOLED = "the messages of all are pooled"
 
 
-def charts(results: Sequence[Result]) -> list[Chart]:
+def charts(results: Sequence[RunTables]) -> list[Chart]:
     """All charts, in the order of the page."""
     runs = Runs.of(results)
     legend = figures.LEGEND_ROW * (figures.rows_of_legend(len(runs.groups)) - 1)
@@ -168,7 +168,7 @@ def charts(results: Sequence[Result]) -> list[Chart]:
     return [replace(chart, height=chart.height + legend) for chart in made]
 
 
-def measured(runs: Runs, measure: Callable[[list[Result]], pl.DataFrame]) -> tuple[dict[str, pl.DataFrame], str]:
+def measured(runs: Runs, measure: Callable[[list[RunTables]], pl.DataFrame]) -> tuple[dict[str, pl.DataFrame], str]:
     """The measurements of the runs of each scheme, and the reason if there are none in any."""
     found: dict[str, pl.DataFrame] = {}
     why = ""

@@ -14,9 +14,10 @@ import polars as pl
 
 from fanin import _core, spec, table
 from fanin.by_traffic import by_traffic, counted_at, slowest
-from fanin.comparison import Comparison, mixed_transports
+from fanin.comparison import Comparison
 from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
 from fanin.result import Result
+from fanin.rows import mixed_transports
 from fanin.run_folder import Machine
 from fanin.side_by_side import MOST_COLUMNS, told
 from fanin.style import styles_of

@@ -16,17 +16,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fanin import _core
 from fanin.spec import Spec, section, traffics, used
+from fanin.sweeps.columns import LOAD, SCHEME, SEED, Value, label_of
 
 if TYPE_CHECKING:
     from fanin.runs import Job
 
 T = TypeVar("T")
-
-Value = str | int | float | bool
-"""A value in a column of a grid."""
-
-SCHEME, LOAD, SEED = "scheme", "load", "seed"
-"""The columns that are not keys of the spec."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +52,6 @@ class Point:
     def label(self) -> str:
         """A readable name of the run."""
         return label_of(self.settings)
-
-
-def label_of(settings: Mapping[str, Value]) -> str:
-    """A readable name of a run by its place in the grid."""
-    return " ".join(str(value) if column == SCHEME else f"{column}={value}" for column, value in settings.items())
 
 
 def axes(

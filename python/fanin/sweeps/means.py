@@ -6,15 +6,53 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Protocol
 
 from fanin.over_seeds import Estimate, estimate
 from fanin.quantities import QUANTITIES
 from fanin.run_folder import RunError
-from fanin.sweeps.grid import SCHEME, SEED, Value
+from fanin.sweeps.columns import SCHEME, SEED, Value
 
-if TYPE_CHECKING:
-    from fanin.sweeps.sweeping import Sweep, SweepRun
+
+class OfRun(Protocol):
+    """What a sweep has of a run."""
+
+    @property
+    def settings(self) -> dict[str, Value]:
+        """Its place in the grid."""
+
+    @property
+    def status(self) -> str:
+        """As of `SweepRun`."""
+
+    @property
+    def numbers(self) -> dict[str, float | str | int | None]:
+        """By the names of the table's columns; empty without a result."""
+
+    @property
+    def errors(self) -> list[str]:
+        """What went wrong."""
+
+
+class OfSweep(Protocol):
+    """What tables and pictures use of a sweep."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def name(self) -> str:
+        """The spec's name."""
+
+    @property
+    def runs(self) -> Sequence[OfRun]:
+        """In the order of the grid."""
+
+    @property
+    def failed(self) -> Sequence[OfRun]:
+        """The runs that have no result because of an error."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +61,7 @@ class Point:
 
     settings: dict[str, Value]
     """The grid's columns; without the seed if there are several."""
-    runs: list[SweepRun]
+    runs: list[OfRun]
     """One per seed."""
     numbers: dict[str, Estimate]
     """Over the runs that have a result; empty where none has."""
@@ -39,9 +77,9 @@ class Point:
         return sum(bool(run.numbers) for run in self.runs)
 
 
-def points(sweep: Sweep) -> list[Point]:
+def points(sweep: OfSweep) -> list[Point]:
     """In the order of the grid."""
-    groups: dict[tuple[tuple[str, Value], ...], list[SweepRun]] = {}
+    groups: dict[tuple[tuple[str, Value], ...], list[OfRun]] = {}
     for run in sweep.runs:
         place = tuple((column, value) for column, value in run.settings.items() if column != SEED)
         groups.setdefault(place, []).append(run)
@@ -109,7 +147,7 @@ class Lines:
     """Notes on how to read it."""
 
 
-def lines(sweep: Sweep, x: str | None = None, y: str | None = None) -> Lines:
+def lines(sweep: OfSweep, x: str | None = None, y: str | None = None) -> Lines:
     """Raises `RunError` for a column that does not vary, or a number that no run has."""
     found = points(sweep)
     known = [name for name in QUANTITIES if any(name in point.numbers for point in found)]

@@ -25,7 +25,8 @@ import polars as pl
 
 from fanin import _core
 from fanin.run_folder import RunError, check_target, read_document
-from fanin.sweeps.grid import Point, Value, difference
+from fanin.sweeps.columns import Value
+from fanin.sweeps.grid import Point, difference
 from fanin.sweeps.work import Number
 
 RECORD, PARTS, RUNS, LOG, LOCK = "sweep.json", "parts", "runs", "log.jsonl", ".lock"

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fanin import _core, limits, own_schemes
-from fanin.comparison import Row, idle_seeds
 from fanin.result import Result, load
+from fanin.rows import Row, idle_seeds
 from fanin.run_folder import RunError
 from fanin.runs import Job, PolicyLike, SchemeLike, SpecLike
 from fanin.sweeps import grid
+from fanin.sweeps.columns import LOAD, SCHEME, SEED, Value, label_of
 from fanin.sweeps.display import SweepDisplay
-from fanin.sweeps.grid import Point, Value, label_of
+from fanin.sweeps.grid import Point
 from fanin.sweeps.pools import Given, Pool, Processes
 from fanin.sweeps.running import Running, SweepWatcher
 from fanin.sweeps.store import (
@@ -135,7 +136,7 @@ class Sweep:
         groups: dict[str, list[dict[str, float | str | int | None]]] = {}
         for run in self.runs:
             if run.numbers:
-                place = {column: value for column, value in run.settings.items() if column != grid.SEED}
+                place = {column: value for column, value in run.settings.items() if column != SEED}
                 same = {name: value for name, value in run.numbers.items() if name not in ("seconds", "event_hash")}
                 groups.setdefault(label_of(place), []).append(same)
         return idle_seeds([*groups.items()])
@@ -357,7 +358,7 @@ def _sweep(root: Path, record: Record, parts: Mapping[str, Part], *, cancelled: 
     # Columns that only another grid of the folder varies have the value of the spec.
     common = {column: value for column in columns if (value := grid.setting(record["base"], column)) is not None}
     # Columns of all grids come first and last, those of single grids between them.
-    columns.sort(key=lambda column: (column != grid.SCHEME, column != grid.LOAD, column == grid.SEED))
+    columns.sort(key=lambda column: (column != SCHEME, column != LOAD, column == SEED))
     runs: dict[str, SweepRun] = {}
     for planned in record["runs"]:
         part = parts.get(planned["key"])
@@ -403,7 +404,7 @@ def estimates(points: Sequence[Point]) -> dict[str, float]:
     """
     groups: dict[str, list[Point]] = {}
     for point in points:
-        settings = {column: value for column, value in point.settings.items() if column != grid.SEED}
+        settings = {column: value for column, value in point.settings.items() if column != SEED}
         groups.setdefault(json.dumps(settings), []).append(point)
     ends_s = time.monotonic() + ESTIMATE_S
 

@@ -117,7 +117,7 @@ def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) ->
 
 def numbers_of(result: Result) -> dict[str, Number]:
     """The numbers of a run by the names of their columns."""
-    from fanin.comparison import numbers
+    from fanin.rows import numbers
 
     manifest = result.manifest
     return {

@@ -10,8 +10,9 @@
 //! ## Control law
 //! Window: none. Rate: `rate`, or the line rate if that is lower. It counts bytes on the wire, headers included, as all
 //! rates of schemes do: at a rate R the packets of a flow leave one every (bytes on the wire)/R, so that its goodput is
-//! R times the payload's part of a packet. Two flows of one host have the rate each. What a flow could not send in time,
-//! because others of its host sent or a pause held it, it makes up for, two packets at most (`rdma.pacing_credit`).
+//! R times the payload's part of a packet. Two flows of one host have the rate each. What a flow could not send in
+//! time, because others of its host sent or a pause held it, it makes up for, two packets at most
+//! (`rdma.pacing_credit`).
 //!
 //! Over TCP, whose windows are its own, the rate is an upper limit. What is lost is sent again at the same rate.
 //!

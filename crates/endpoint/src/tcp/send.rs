@@ -27,7 +27,7 @@ pub(super) struct SendHalf {
     /// A FIN follows the last byte.
     pub(super) closed: bool,
 
-    /// The number after the last one in the peer's window, and when the segment was sent that set it.
+    /// Right edge of the peer's window, and when the segment that set it was sent.
     pub(super) edge: u64,
     edge_at: Time,
     pub(super) scale: u8,

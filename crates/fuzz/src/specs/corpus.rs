@@ -151,7 +151,7 @@ fn of_the_tree() -> Vec<String> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
-    ["examples", "papers"].into_iter().for_each(|folder| find(&root.join(folder), &mut found));
+    ["examples", "papers/specs"].into_iter().for_each(|folder| find(&root.join(folder), &mut found));
     found.sort();
     let texts = found.iter().filter_map(|path| std::fs::read_to_string(path).ok());
     texts.map(|text| shortened(&text)).collect()

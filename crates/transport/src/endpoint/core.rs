@@ -162,8 +162,7 @@ pub struct Counts {
     pub without_cookie: u64,
     /// Connections refused.
     pub refused: u64,
-    /// Packets that no packet of their message can be: not at its place, outside of its window, an ACK of more than was
-    /// posted, of an unknown message.
+    /// Invalid packets: a wrong offset, outside the window, an ACK of more than was posted, or an unknown message.
     pub out_of_place: u64,
     /// Packets that arrived with a mark.
     pub marked: u64,

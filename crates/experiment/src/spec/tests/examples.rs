@@ -483,7 +483,7 @@ window = "1 ms"
 fn the_specs_of_this_repository_can_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seen = 0;
-    for folder in ["examples", "tests/data", "papers/dart", "papers/dctcp", "crates/experiment/bench"] {
+    for folder in ["examples", "tests/data", "papers/specs/dart", "papers/specs/dctcp", "crates/experiment/bench"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|end| end == "toml") {

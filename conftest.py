@@ -1,0 +1,143 @@
+"""What all tests share."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+import fanin
+from fanin import own_schemes
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from fanin_papers.experiment import Study
+
+ROOT = Path(__file__).parent
+CHROMIUM = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Command(Protocol):
+    """Runs the command `fanin` in the test's folder."""
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]: ...
+
+
+class Studied(Protocol):
+    """The results of a paper's experiment, of its short version unless told."""
+
+    def __call__(self, name: str, *, quick: bool = True) -> "Study": ...
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "fanin", *map(str, arguments)]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+
+    return run
+
+
+@pytest.fixture
+def command_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """The same in the process of the test, which saves its start; not for what changes or ends a process."""
+    from fanin import cli
+
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        line = ["fanin", *map(str, arguments)]
+        capfd.readouterr()
+        with monkeypatch.context() as within:
+            within.chdir(tmp_path)
+            within.setattr(sys, "argv", line)
+            # The threads of pytest are none of the command's, which ends the process if there are some.
+            within.setattr(threading, "active_count", lambda: 1)
+            try:
+                cli.main()
+                code = 0
+            except SystemExit as left:
+                code = int(left.code or 0)
+        return subprocess.CompletedProcess(line, code, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def forgets_loaded_schemes() -> Iterator[None]:
+    """Tests share a process: the schemes that one loads must not be there in the next."""
+    yield
+    if own_schemes.origins():
+        own_schemes.forget_schemes()
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Path:
+    """A spec that runs in well under a second: an incast and long flows on a star of 4 hosts."""
+    return ROOT / "tests" / "data" / "tiny.toml"
+
+
+@pytest.fixture(scope="session")
+def result(tiny: Path) -> fanin.Result:
+    """A run of the tiny spec."""
+    return fanin.run(tiny, progress=False)
+
+
+@pytest.fixture(scope="session")
+def compared(tiny: Path) -> fanin.Comparison:
+    """The tiny spec under two schemes."""
+    return fanin.compare(tiny, ["dcqcn", "none"], progress=False)
+
+
+@pytest.fixture(scope="session")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Studied:
+    """Tests in all processes share the runs: what one has run no other runs again."""
+    from fanin_papers import SPECS
+    from fanin_papers.catalogue import EXPERIMENTS
+    from fanin_papers.experiment import run_experiment
+
+    base = tmp_path_factory.getbasetemp()
+    keep = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "studies"
+
+    def run(name: str, *, quick: bool = True) -> "Study":
+        one = EXPERIMENTS[name]
+        study = run_experiment(one, SPECS, quick=quick, workers=2, progress=False, keep=keep)
+        assert study.complete
+        return study
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """Chromium; for a module only, since its event loop is in the way of others."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium")
+    if path is None:
+        message = "chromium is missing (make setup prints how to install it): no page is opened"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=path, args=CHROMIUM)
+        yield started
+        started.close()

@@ -1,0 +1,279 @@
+"""An experiment of a paper: a sweep over a spec in `papers/`, a picture, and our numbers beside the paper's."""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fanin import _core
+from fanin.result import Result
+from fanin.runs import Job, map_jobs
+from fanin.sweeps.work import Measured as Measured
+from fanin_papers.common import OverSeeds, mean
+from fanin_papers.kept import Kept, Taken
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Verdict = Literal["holds", "close", "differs", "calibrated"]
+
+Key = tuple[str | int, ...]
+"""Names one run of a sweep; the last part is the seed."""
+
+Measures = Mapping[Key, Measured]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim, or a part of one: the paper's result beside ours."""
+
+    claim: str
+    what: str
+    paper: str
+    ours: str
+    accept: str
+    """The criterion by which the claim holds."""
+    verdict: Verdict
+    judged: bool = True
+    """False for a row that is shown beside the claim, which does not state it, and that decides nothing."""
+
+    @classmethod
+    def by(
+        cls,
+        rule: Literal["strict", "band", "gain"],
+        claim: str,
+        what: str,
+        paper: str,
+        value: float,
+        form: str,
+        accept: str,
+        also: str = "",
+        judged: bool = True,
+    ) -> Row:
+        """A row about one number, judged by what `accept` says of it: `at most 5`, `at least 5`, `above 5`, `below 5`,
+        `5`, or `2 to 5`, and what follows. The rule is the function `strict`, `band` or `gain_band`.
+
+        `form` is the number's format with its unit, as `.1f us`; if it is one of per cent, as `.1%`, limits are in per
+        cent too. `also` is shown after the number. Raises `ValueError` if `accept` does not begin like that."""
+        spec, blank, unit = form.partition(" ")
+        found = _CRITERION.match(accept)
+        if found is None:
+            raise ValueError(
+                f'row "{what}": "{accept}" is no criterion; such are "2 to 5", "at most 5", "above 5", "5"'
+            )
+        how, *ends = found.groups()
+        scale = 100 if spec.endswith("%") else 1
+        limit, other = (float((end or "inf").replace(",", "")) / scale for end in ends)
+        low, high = (0.0, limit) if how in ("at most", "below") else (limit, other)
+        if rule == "strict":
+            verdict = strict(_COMPARISONS[how](value, limit))
+        else:
+            verdict = (band if rule == "band" else gain_band)(value, low, high)
+        return cls(claim, what, paper, f"{value:{spec}}{blank}{unit}{also}", accept, verdict, judged)
+
+
+_NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
+_CRITERION = re.compile(rf"(at most|at least|above|below|) ?({_NUMBER})(?: to ({_NUMBER}))?")
+_COMPARISONS = {
+    "at most": operator.le,
+    "at least": operator.ge,
+    "above": operator.gt,
+    "below": operator.lt,
+    "": operator.eq,
+}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One run of a sweep: a scheme, or None for the spec's own, and changes to the spec, as `key=value`."""
+
+    scheme: str | None
+    set: tuple[str, ...] = ()
+    wire: bool = False
+    """Whether it runs on a wire, in virtual time, instead of in the simulator."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment of a paper."""
+
+    id: str
+    """For example `dctcp-fig14`."""
+    title: str
+    spec: str
+    """File of the spec, under the folder of specs."""
+    sweep: Callable[[bool], Mapping[Key, Change]]
+    """The runs; True for a short version, whose numbers prove nothing."""
+    measure: Callable[[Result], Measured]
+    draw: Callable[[Measures], Figure]
+    rows: Callable[[Measures], list[Row]]
+    figures: tuple[str, ...] = ()
+    """The paper's figures that it draws, such as `11a`; without any, the one that its id names."""
+
+    @property
+    def paper(self) -> str:
+        """The paper's short name."""
+        return self.id.partition("-")[0]
+
+    @property
+    def on_wire(self) -> bool:
+        """Whether some of its runs are on a wire, where a packet takes a hundred times longer."""
+        return any(change.wire for change in self.sweep(True).values())
+
+    def draws(self, figure: str) -> bool:
+        """Whether it draws this figure of its paper: `12` is all panels of Fig. 12, `12b` one of them."""
+        number, panels = _split(figure)
+        shown = self.figures or (self.id.partition("-fig")[2],)
+        return any(
+            number == its and (not panels or not parts or set(panels) <= set(parts))
+            for its, parts in map(_split, shown)
+        )
+
+
+def _split(figure: str) -> tuple[str, str]:
+    """`12ab` is figure 12, panels a and b."""
+    number = figure.rstrip("abcdefghijklmnopqrstuvwxyz")
+    return number, figure[len(number) :]
+
+
+@dataclass(frozen=True)
+class Study:
+    """The results of an experiment."""
+
+    experiment: Experiment
+    measures: dict[Key, Measured]
+    complete: bool
+    """Every run of the sweep was completed."""
+    quick: bool = False
+    """Its runs are those of the short version."""
+    packet_hops: int = 0
+    """Of all its runs."""
+
+    def rows(self) -> list[Row]:
+        """Our numbers beside the paper's."""
+        return self.experiment.rows(self.measures)
+
+    def save(self, folder: Path) -> list[Path]:
+        """Writes the picture and the rows and returns their paths."""
+        folder.mkdir(parents=True, exist_ok=True)
+        picture, table = folder / f"{self.experiment.id}.png", folder / f"{self.experiment.id}.json"
+        self.picture().savefig(picture, dpi=150)
+        table.write_text(json.dumps(self.record(), indent=2) + "\n", encoding="utf-8")
+        return [picture, table]
+
+    def picture(self) -> Figure:
+        """Its figure; that of a short version says so."""
+        figure = self.experiment.draw(self.measures)
+        if self.quick:
+            figure.text(0.5, 0.5, "short version", fontsize=54, color="0.5", alpha=0.35, rotation=25, ha="center")
+        return figure
+
+    def record(self) -> dict[str, object]:
+        """Its rows, and what they were measured with."""
+        return {
+            "experiment": self.experiment.id,
+            "title": self.experiment.title,
+            "version": _core.__version__,
+            "quick": self.quick,
+            "runs": len(self.measures),
+            "packet_hops": self.packet_hops,
+            "rows": [asdict(row) for row in self.rows()],
+        }
+
+
+def run_experiment(
+    experiment: Experiment,
+    specs: Path,
+    *,
+    quick: bool = False,
+    workers: int = 1,
+    progress: bool = True,
+    keep: Path | None = None,
+) -> Study:
+    """Runs a whole sweep, less the runs that were kept in the folder `keep`, where finished ones are kept. After Ctrl-C
+    the study has the runs that were done and is not complete."""
+    base = Job.of(specs / experiment.spec)
+    sweep = {key: job(base, key, change) for key, change in experiment.sweep(quick).items()}
+    kept = None if keep is None else Kept(keep / experiment.id, experiment.measure)
+    done: dict[Key, Taken] = {}
+    if kept is not None:
+        done = {key: found for key, one in sweep.items() if (found := kept.find(one)) is not None}
+    todo = {one.label: key for key, one in sweep.items() if key not in done}
+
+    def take(result: Result) -> None:
+        if result.cancelled:
+            return
+        taken = Taken(experiment.measure(result), int(result.manifest["packet_hops"]))
+        key = todo[result.label]
+        if kept is not None:
+            kept.keep(sweep[key], taken)
+        done[key] = taken
+
+    if todo:
+        map_jobs([sweep[key] for key in todo.values()], take, workers=workers, progress=progress)
+    return Study(
+        experiment,
+        {key: done[key].measured for key in sweep if key in done},
+        complete=len(done) == len(sweep),
+        quick=quick,
+        packet_hops=sum(taken.packet_hops for taken in done.values()),
+    )
+
+
+def job(base: Job, key: Key, change: Change) -> Job:
+    """One run of a sweep."""
+    title = "/".join(map(str, key))
+    return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title, wire=change.wire)
+
+
+def pooled(measures: Measures, key: Key, name: str) -> list[float]:
+    """The measurements of all seeds of a point of the sweep, concatenated; `key` is without the seed."""
+    return [value for run, measured in measures.items() if run[:-1] == key for value in measured[name]]
+
+
+def over_seeds(measures: Measures, key: Key, name: str, statistic: Callable[[Sequence[float]], float] = mean) -> float:
+    """A statistic of a point of the sweep, of the measurements of all seeds together; formatted, the range of those of
+    each seed follows it. `key` is without the seed."""
+    runs = {int(run[-1]): measured[name] for run, measured in measures.items() if run[:-1] == key}
+    by_seed = {seed: statistic(values) for seed, values in runs.items() if values}
+    known = {seed: value for seed, value in by_seed.items() if value == value}
+    return OverSeeds(statistic(pooled(measures, key, name)), known)
+
+
+def points(measures: Measures, scheme: str) -> list[int]:
+    """The second parts of the keys of a scheme, in order."""
+    return sorted({int(key[1]) for key in measures if key[0] == scheme})
+
+
+def strict(holds: bool) -> Verdict:
+    """For a claim without a margin."""
+    return "holds" if holds else "differs"
+
+
+def band(value: float, low: float, high: float) -> Verdict:
+    """For ratios and positive quantities: holds inside the band; close outside it by a factor of at most 1.25."""
+    if low <= value <= high:
+        return "holds"
+    return "close" if low / 1.25 <= value <= high * 1.25 else "differs"
+
+
+def order(kept: Sequence[bool]) -> Verdict:
+    """Holds if every point is in order; close if at most one in ten is not."""
+    broken = sum(not point for point in kept)
+    if broken == 0:
+        return "holds"
+    return "close" if broken * 10 <= len(kept) else "differs"
+
+
+def gain_band(value: float, low: float, high: float) -> Verdict:
+    """For gains, cuts and differences, with a band above 0: holds inside it; close outside it by at most a quarter of
+    its width and above 0."""
+    if low <= value <= high:
+        return "holds"
+    slack = (high - low) / 4
+    return "close" if value > 0 and low - slack <= value <= high + slack else "differs"

@@ -1,0 +1,83 @@
+"""Tables of experiments and claims for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from fanin import table
+from fanin_papers.claims import PAPERS, VERDICTS, Claim, Row, totals
+
+if TYPE_CHECKING:
+    from fanin_papers.experiment import Study
+
+
+def study(studied: Study) -> RenderableType:
+    """A line per claim: the paper's number beside ours."""
+    rows = [
+        [row.claim, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
+        for row in studied.rows()
+    ]
+    title = Text(f"{studied.experiment.id}: {studied.experiment.title}", style="bold")
+    return Group(title, table.plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
+
+
+def all_claims(of: Sequence[Claim]) -> RenderableType:
+    """A line per claim, and totals by paper."""
+    rows = [[claim.id, claim.where, claim.number or claim.says, ours_of(claim), claim.verdict] for claim in of]
+    counts = [[paper, *map(str, found.values())] for paper, found in totals(of).items()]
+    return Group(
+        table.plain(["claim", "where", "the paper", "ours", "verdict"], rows),
+        table.plain(["paper", *VERDICTS], counts, right=VERDICTS),
+    )
+
+
+FEW_ROWS = 4
+"""Rows of a claim that a line shows in full."""
+
+
+def ours_of(claim: Claim) -> str:
+    """Our number in short; of many rows, how many hold, and two of those that do not."""
+    judged = [row for row in claim.rows if row.judged]
+    if claim.ours or not judged:
+        return claim.ours or table.NONE
+    if len(judged) <= FEW_ROWS:
+        return "; ".join(of_row(row) for row in judged)
+    not_held = [row for row in judged if row.verdict != "holds"]
+    parts = [f"{len(judged) - len(not_held)} of {len(judged)} rows hold"]
+    parts += [f"{row.verdict}: {of_row(row)}" for row in not_held[:2]]
+    return "; ".join(parts)
+
+
+def of_row(row: Row) -> str:
+    """What was measured, and the number."""
+    return f"{row.what}{f' ({row.setting})' if row.setting else ''}: {row.ours}"
+
+
+def claim(of: Claim) -> RenderableType:
+    """All about one claim."""
+    facts = [
+        ("where", f"{PAPERS[of.paper]}, {of.where} ({of.kind})"),
+        ("it says", of.says),
+        ("number", of.number),
+        ("holds if", of.accept),
+        ("ours", of.ours),
+        ("verdict", of.verdict),
+        ("cause", f"{of.cause} ({'proven' if of.proven else 'asserted'})" if of.cause else ""),
+        ("shown by", "\n".join(of.commands)),
+        ("version", of.version),
+    ]
+    grid = Table.grid(padding=(0, 2))
+    for name, text in facts:
+        if text:
+            grid.add_row(name, Text(text))
+    rows = [
+        [row.setting, row.what, row.paper, row.ours, row.accept, row.verdict if row.judged else f"({row.verdict})"]
+        for row in of.rows
+    ]
+    measured = table.plain(["setting", "what", "paper", "ours", "counts as holding", "verdict"], rows)
+    return Group(Text(of.id, style="bold"), grid, *([measured] if rows else []))
