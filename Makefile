@@ -204,8 +204,10 @@ budget: setup ## instructions and cache misses of a packet-hop by stage, into do
 	$(BIN)/python -m bench budget --doc $(if $(BEFORE),--before $(BEFORE))
 
 GOLDEN ?= ../shared/golden
-validate: setup ## our results beside the ns-3 HPCC simulator's, from GOLDEN=DIR; pictures into docs/validation
+validate: setup ## our results beside the ns-3 HPCC simulator's and uet-htsim's, from GOLDEN=DIR; pictures into docs/validation
 	FANIN_GOLDEN=$(abspath $(GOLDEN)) cargo test --locked --quiet -p fanin-ns3 --test golden -- --skip traces
+	$(if $(wildcard $(GOLDEN)/uec),FANIN_GOLDEN_UEC=$(abspath $(GOLDEN))/uec \
+		cargo test --locked --quiet --release -p fanin-uet --test golden)
 	$(BIN)/fanin validate $(GOLDEN) --out docs/validation
 
 papers: setup ## the papers' experiments: pictures into docs/papers, our numbers beside theirs into the package (15 minutes)
