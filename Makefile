@@ -218,6 +218,6 @@ claims: setup ## all experiments again in full, and every verdict compared with 
 	$(BIN)/fanin claims --check all
 
 clean: ## remove everything that can be rebuilt
-	rm -rf target dist site bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target dist site papers/build bench/work $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python papers tests tools bench -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/fanin/_core*.so
