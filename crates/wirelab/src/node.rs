@@ -5,7 +5,7 @@ use fanin_cc::{Header, HeaderOverhead};
 use fanin_experiment::built::Built;
 use fanin_fabric::outside::{NO_ROUTE, OnLink, Paths, Switches};
 use fanin_fabric::triggers::Triggers;
-use fanin_fabric::{ClassCounters, Dependency, DropCause, Drops, Incident, Message, Totals, What};
+use fanin_fabric::{ClassCounters, Dependency, DropCause, Drops, Incident, Incidents, Message, Totals, What};
 use fanin_transport::frame::Layout;
 use fanin_transport::{Carried, Class, Config, Control, Directory, Formats, Known, LinkConfig, Notice, Out, Path};
 use fanin_transport::{Post, Sent, Station};
@@ -358,7 +358,7 @@ impl Node for HostNode {
         };
         report.incidents = station.incidents().iter().map(incident).collect();
         let [drops, pauses] = station.incidents_seen();
-        report.seen = [drops, pauses, 0, 0];
+        report.seen = [drops, pauses, 0, 0, 0];
         report
     }
 }
@@ -486,7 +486,8 @@ impl Node for SwitchNode {
         report.dropped = self.switches.dropped().to_vec();
         let (incidents, causes) = self.switches.incidents();
         report.incidents = incidents.kept.iter().copied().zip(causes.iter().copied()).collect();
-        report.seen = [incidents.drops, incidents.pauses, incidents.circular_waits, incidents.storms];
+        let Incidents { drops, pauses, circular_waits, storms, storm_ends, .. } = *incidents;
+        report.seen = [drops, pauses, circular_waits, storms, storm_ends];
         let from_hosts = ports.filter(|port| graph.is_host(ends(&self.paths, *port).0));
         report.dropped_from = from_hosts.map(|port| (port, self.switches.dropped_from(port))).collect();
         let peak = |scheme: u16| {

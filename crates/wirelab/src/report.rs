@@ -55,8 +55,8 @@ pub struct Report {
     pub dropped: Vec<u64>,
     /// The first drops and pauses, and the number of the event that caused each.
     pub incidents: Vec<(Incident, u32)>,
-    /// Drops, pauses, cyclic dependencies and storms seen, which may be more than are kept.
-    pub seen: [u64; 4],
+    /// Drops, pauses, cyclic dependencies, storms and their ends seen, which may be more than are kept.
+    pub seen: [u64; 5],
     /// Packets dropped as they arrived here, by the port of the host that sent them and class.
     pub dropped_from: Vec<(PortId, Vec<u64>)>,
     /// Largest number of entries in a table of a switch program, by scheme.
@@ -388,11 +388,12 @@ impl Reports {
                 (order.key(&Event { at: incident.time, source: *cause, arg: 0 }), *incident)
             };
             all.extend(report.incidents.iter().map(key));
-            let [drops, pauses, circular_waits, storms] = report.seen;
+            let [drops, pauses, circular_waits, storms, storm_ends] = report.seen;
             sum.drops += drops;
             sum.pauses += pauses;
             sum.circular_waits += circular_waits;
             sum.storms += storms;
+            sum.storm_ends += storm_ends;
         }
         all.sort_by_key(|(key, _)| *key);
         sum.kept = all.into_iter().map(|(_, incident)| incident).collect();
