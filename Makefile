@@ -207,7 +207,7 @@ GOLDEN ?= ../shared/golden
 validate: setup ## our results beside the ns-3 HPCC simulator's and uet-htsim's, from GOLDEN=DIR; pictures into docs/validation
 	FANIN_GOLDEN=$(abspath $(GOLDEN)) cargo test --locked --quiet -p fanin-ns3 --test golden -- --skip traces
 	$(if $(wildcard $(GOLDEN)/uec),FANIN_GOLDEN_UEC=$(abspath $(GOLDEN))/uec \
-		cargo test --locked --quiet --release -p fanin-uet --test golden)
+		cargo test --locked --quiet --release -p fanin-uet --test golden -- --nocapture)
 	$(BIN)/fanin validate $(GOLDEN) --out docs/validation
 
 papers: setup ## the papers' experiments: pictures into docs/papers, our numbers beside theirs into the package (15 minutes)

@@ -52,7 +52,8 @@ impl<'a> Comparison<'a> {
     }
 }
 
-fn first_difference(folder: &Path, case: &Value, events: bool) -> Result<(), String> {
+/// The seconds that a run took here.
+fn compared(folder: &Path, case: &Value, events: bool) -> Result<f64, String> {
     let file = |key: &str| case[key].as_str().map(|name| text(&folder.join(name)));
     let options = case["options"].as_str().unwrap_or_default();
     let options = Options::parse(options.split_whitespace()).map_err(|e| e.to_string())?;
@@ -72,7 +73,7 @@ fn first_difference(folder: &Path, case: &Value, events: bool) -> Result<(), Str
     if log.is_some() {
         records.end().map_err(|d| format!("event log, {d}"))?;
     }
-    lines.end()
+    lines.end().map(|()| seconds)
 }
 
 #[test]
@@ -86,14 +87,20 @@ fn recorded_runs_are_equal() {
     let events = std::env::var_os("FANIN_GOLDEN_UEC_LINES").is_none();
     let folder = Path::new(&folder);
     let (mut equal, mut different) = (0, 0);
+    let (mut long, mut theirs, mut ours) = (0, 0.0, 0.0);
     for line in text(&folder.join("cases.jsonl")).lines() {
         let case: Value = serde_json::from_str(line).expect("a JSON object");
         let tag = case["tag"].as_str().expect("a tag");
         if case["flows"].is_null() || !only.split(',').any(|part| tag.contains(part)) {
             continue;
         }
-        match first_difference(folder, &case, events) {
-            Ok(()) => equal += 1,
+        match compared(folder, &case, events) {
+            Ok(seconds) => {
+                equal += 1;
+                if let Some(recorded) = case["user_s"].as_f64().filter(|recorded| *recorded >= 1.0) {
+                    (long, theirs, ours) = (long + 1, theirs + recorded, ours + seconds);
+                }
+            }
             Err(difference) => {
                 different += 1;
                 println!("DIFFERENT {tag}: {difference}");
@@ -101,5 +108,6 @@ fn recorded_runs_are_equal() {
         }
     }
     println!("{equal} equal, {different} different");
+    println!("the {long} whose recorded CPU time is a second or more: {theirs:.1} s recorded, {ours:.1} s here");
     assert!(equal > 0 && different == 0, "{different} of {} recorded runs differ", equal + different);
 }
