@@ -29,7 +29,7 @@ impl<Q: EventQueue> Network<Q> {
         if !credits.receiving[at].arrives(blocks(wire)) {
             return Some(DropCause::Lossless);
         }
-        if node.0 < self.host_count && !self.is_slow(ingress) {
+        if node.0 < self.wiring.host_count && !self.is_slow(ingress) {
             self.take_at_host(ingress, class, wire);
         }
         None

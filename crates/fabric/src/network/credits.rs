@@ -91,7 +91,7 @@ impl<Q: EventQueue> Network<Q> {
     /// changes nothing, so no others are simulated for want of changes.
     pub(super) fn repeat(&mut self, port: PortId, ix: PacketIx) {
         let Some(credits) = &mut self.credits else { return };
-        let out = self.plan.layout.row(port);
+        let out = self.wiring.plan.layout.row(port);
         let head = &self.core.packets[ix].head;
         let class = if head.kind == Kind::FlowControl { decode(head.cc_tag).1 } else { head.class };
         let at = credits.at(out, class as usize);

@@ -45,7 +45,7 @@ impl<Q: EventQueue> Network<Q> {
             src: port.node,
             dst: port.peer,
             cc_tag: (changed as u32) << 8 | (paused & changed) as u32,
-            wire: self.plan.config.packet.pause,
+            wire: self.wiring.plan.config.packet.pause,
             kind: Kind::Pause,
             ..Header::default()
         };

@@ -10,9 +10,9 @@ use fanin_engine::EventQueue;
 impl<Q: EventQueue> Network<Q> {
     /// The port by which a packet leaves a switch, given by its row; `out` is one of those it may take.
     pub(super) fn choose_path(&mut self, switch: usize, out: PortIx, ix: PacketIx) -> PortIx {
-        let Some(mut balance) = self.balance.take() else { return out };
+        let Some(mut balance) = self.programs.balance.take() else { return out };
         let chosen = self.balanced(&mut balance, switch, ix).unwrap_or(out);
-        self.balance = Some(balance);
+        self.programs.balance = Some(balance);
         chosen
     }
 
@@ -35,7 +35,7 @@ impl<Q: EventQueue> Network<Q> {
             choices.push(self.choice(port, &head));
         }
         let at = balancers[switch].choose(self.core.clock.now(), &head, key, choices);
-        let name = || &self.plan.config.graph.names[node.ix()];
+        let name = || &self.wiring.plan.config.graph.names[node.ix()];
         let chosen = equal.get(at).unwrap_or_else(|| {
             panic!("load balancing: at switch {} it chose path {at}, counted from 0, of {}", name(), equal.len())
         });
@@ -46,7 +46,7 @@ impl<Q: EventQueue> Network<Q> {
     fn choice(&self, out: PortIx, head: &Header) -> Choice {
         let port = self.egress.port(out);
         Choice {
-            port: self.port_number[out.ix()],
+            port: self.wiring.port_number[out.ix()],
             rate: port.rate,
             queued: self.egress.queue(out, head.class as usize).bytes,
             paused: port.paused & 1 << head.class != 0,

@@ -58,7 +58,7 @@ impl<Q: EventQueue> Network<Q> {
             }
             return Some(LinkState::Up);
         }
-        let detection = self.plan.config.detection;
+        let detection = self.wiring.plan.config.detection;
         if detection == Time::ZERO {
             return Some(LinkState::KnownDown);
         }
@@ -81,12 +81,12 @@ impl<Q: EventQueue> Network<Q> {
 
     /// Computes routes over the links that are up. Returns the old and the new ones.
     pub fn find_routes(&mut self) -> [Arc<Routes>; 2] {
-        let (plan, down) = (&self.plan, self.links.down());
+        let (plan, down) = (&self.wiring.plan, self.links.down());
         let links = Links::new(&plan.config.graph, &down);
         let sizes = (plan.largest, plan.config.packet.ack as u32);
         let new = Routes::build(links, &plan.streams, sizes, |port| plan.layout.row(port));
         let new = Arc::new(new.used_as(&plan.config));
-        self.routes_changed = true;
+        self.modes.routes_changed = true;
         [core::mem::replace(&mut self.routes, new.clone()), new]
     }
 
@@ -98,6 +98,6 @@ impl<Q: EventQueue> Network<Q> {
     /// Blocks the attempts of a message before this one: switches drop their packets.
     pub fn block(&mut self, message: MessageId, first_attempt: u16) {
         self.links.block(message, first_attempt);
-        self.redirects = true;
+        self.modes.redirects = true;
     }
 }

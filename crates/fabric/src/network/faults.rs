@@ -165,7 +165,7 @@ impl<Q: EventQueue> Network<Q> {
             self.core.incident(id, What::Storm(class as u8));
             match watchdog.action {
                 WatchdogAction::Drop => {
-                    self.redirects = true;
+                    self.modes.redirects = true;
                     self.drop_class(port, class, DropCause::Watchdog);
                 }
                 WatchdogAction::Forward => {

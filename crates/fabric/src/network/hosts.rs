@@ -13,7 +13,7 @@ impl<Q: EventQueue> Network<Q> {
     /// The number of a host in the whole network, from its row.
     #[inline(always)]
     pub fn host_number(&self, row: u32) -> u32 {
-        self.hosts[row as usize]
+        self.wiring.hosts[row as usize]
     }
 
     /// An arriving packet ends here: counts it at the sending port, which may belong to another partition.
@@ -21,7 +21,7 @@ impl<Q: EventQueue> Network<Q> {
     pub fn drop_arriving(&mut self, node: NodeId, ingress: PortIx, ix: PacketIx, cause: DropCause) {
         let port = self.egress.port(ingress);
         let from = port.id.reverse();
-        let row = port.remote().is_none().then(|| self.plan.layout.row(from));
+        let row = port.remote().is_none().then(|| self.wiring.plan.layout.row(from));
         self.egress.drop_from(&mut self.core, node, (from, row), ix, cause);
     }
 
@@ -29,7 +29,7 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn set_next_hop(&mut self, ix: PacketIx, out: PortIx) {
         let packet = &mut self.core.packets[ix];
-        let next = self.routes.routed(self.first_ports[out.ix()], packet.path.source_route, packet.head.hops);
+        let next = self.routes.routed(self.wiring.first_ports[out.ix()], packet.path.source_route, packet.head.hops);
         packet.next_hop.set_port(next);
     }
 
@@ -39,7 +39,7 @@ impl<Q: EventQueue> Network<Q> {
         if let Some(telemetry) = telemetry {
             self.core.packets.set_telemetry(ix, telemetry);
         }
-        let first_port = self.far_ends[link.ix()].first_port;
+        let first_port = self.wiring.far_ends[link.ix()].first_port;
         let next = self.routes.routed(first_port, packet.path.source_route, packet.head.hops);
         self.core.packets[ix].next_hop.set_port(next);
         self.core.clock.push(Event { at, source: source(kind::ARRIVE, link.0), arg: ix });
@@ -48,7 +48,7 @@ impl<Q: EventQueue> Network<Q> {
     /// A host's packet joins the queue of its port.
     #[inline(always)]
     pub fn enqueue(&mut self, out: PortIx, ix: PacketIx, class: u8) {
-        if self.buffered & 1 << class == 0 && class != 0 {
+        if self.modes.buffered & 1 << class == 0 && class != 0 {
             let host = self.egress.port(out).node;
             self.egress.enqueue_shaped(&mut self.core, host, out, ix);
             return;
@@ -92,7 +92,7 @@ impl<Q: EventQueue> Network<Q> {
             && let Some(packet) = self.core.packets.get(ix)
         {
             let class = packet.head.class as usize;
-            if let Some(far_end) = self.far_ends.get(number_of(source) as usize) {
+            if let Some(far_end) = self.wiring.far_ends.get(number_of(source) as usize) {
                 // At a switch, some other host.
                 at_host(far_end.home);
                 if self.buffers.any_lossless() {

@@ -25,9 +25,9 @@ use fanin_units::Time;
 impl<Q: EventQueue> Network<Q> {
     /// Makes departures lazy from now on, where that changes no result.
     pub fn allow_lazy(&mut self) {
-        self.lazy_allowed = self.config().release == Release::Dequeue
-            && self.programs.is_empty()
-            && self.disciplines.is_empty()
+        self.modes.lazy_allowed = self.config().release == Release::Dequeue
+            && self.programs.active.is_empty()
+            && self.programs.disciplines.is_empty()
             && self.egress.shaped() == 0
             && self.credits.is_none()
             && self.config().graph.links.iter().all(|link| link.outages.is_empty());
@@ -36,15 +36,15 @@ impl<Q: EventQueue> Network<Q> {
 
     /// Makes each departure an event of its own from now on.
     pub fn forbid_lazy(&mut self) {
-        self.lazy_allowed = false;
+        self.modes.lazy_allowed = false;
         self.update_lazy();
     }
 
     /// Updates whether departures are lazy. Not while an event runs.
     pub fn update_lazy(&mut self) {
-        let lazy = self.lazy_allowed && !self.core.probes.needs_eager_departures();
-        if lazy != self.lazy {
-            self.lazy = lazy;
+        let lazy = self.modes.lazy_allowed && !self.core.probes.needs_eager_departures();
+        if lazy != self.modes.lazy {
+            self.modes.lazy = lazy;
             for switch in 0..self.switches.len() {
                 self.set_lazy(switch);
             }
@@ -53,7 +53,7 @@ impl<Q: EventQueue> Network<Q> {
 
     /// Makes the ports of a switch lazy or eager. They have been flushed.
     fn set_lazy(&mut self, switch: usize) {
-        let lazy = self.lazy && self.switches[switch].pausing == 0;
+        let lazy = self.modes.lazy && self.switches[switch].pausing == 0;
         for out in &self.switches[switch].ports {
             self.egress.set_lazy(&mut self.core, *out, lazy);
         }
@@ -63,7 +63,7 @@ impl<Q: EventQueue> Network<Q> {
     pub fn begin_pause(&mut self, switch: u32) {
         let switch = switch as usize;
         self.switches[switch].pausing += 1;
-        if self.lazy && self.switches[switch].pausing == 1 {
+        if self.modes.lazy && self.switches[switch].pausing == 1 {
             self.set_lazy(switch);
         }
     }
@@ -72,7 +72,7 @@ impl<Q: EventQueue> Network<Q> {
     pub fn end_pause(&mut self, switch: u32) {
         let switch = switch as usize;
         self.switches[switch].pausing -= 1;
-        if self.lazy && self.switches[switch].pausing == 0 {
+        if self.modes.lazy && self.switches[switch].pausing == 0 {
             self.set_lazy(switch);
         }
     }
@@ -91,7 +91,7 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(never)]
     pub fn flush_switch(&mut self, switch: u32) {
         let switch = switch as usize;
-        if self.lazy && self.switches[switch].pausing == 0 {
+        if self.modes.lazy && self.switches[switch].pausing == 0 {
             for at in 0..self.switches[switch].ports.len() {
                 let out = self.switches[switch].ports[at];
                 self.flush(out);

@@ -2,10 +2,11 @@
 
 use crate::config::NetworkConfig;
 use crate::layout::{Layout, Share};
-use crate::plan::Plan;
+use crate::plan::{FarEnd, Plan};
 use crate::port::{Port, PortIx};
-use fanin_cc::{Discipline, Instance, NicInfo, PortView, Settings, SwitchInfo};
-use fanin_units::{NodeId, PortId, Rate, Time};
+use fanin_cc::{PortView, SwitchInfo};
+use fanin_units::{NodeId, PortId, Time};
+use std::sync::Arc;
 
 /// A switch program's ports.
 pub(super) struct Switch {
@@ -14,6 +15,35 @@ pub(super) struct Switch {
     /// Number of pairs of ingress and class whose peer it pauses.
     pub pausing: u32,
     pub timer_event: Time,
+}
+
+/// What follows from the graph and its division into partitions, and never changes.
+pub(super) struct Wiring {
+    pub plan: Arc<Plan>,
+    /// Of the plan: the far ends of links by port.
+    pub far_ends: Arc<[FarEnd]>,
+    /// By row of a port: [`FarEnd::first_port`] of its link.
+    pub first_ports: Vec<u32>,
+    /// By row of a port: its number at its switch.
+    pub port_number: Vec<u16>,
+    /// By row of a host: its number in the whole network.
+    pub hosts: Vec<u32>,
+    /// Hosts are nodes below this number.
+    pub host_count: u32,
+}
+
+impl Wiring {
+    /// That of a partition.
+    pub fn new(plan: Arc<Plan>, share: &Share, port_number: Vec<u16>) -> Self {
+        Self {
+            far_ends: plan.far_ends.clone(),
+            first_ports: share.ports.iter().map(|port| plan.far_ends[port.ix()].first_port).collect(),
+            port_number,
+            hosts: share.hosts.clone(),
+            host_count: plan.config.graph.hosts,
+            plan,
+        }
+    }
 }
 
 /// Approximate number of packets on busy links at the same time.
@@ -59,39 +89,6 @@ pub(super) fn switches_of(
         }
     }
     (switches, number)
-}
-
-/// The queue discipline of one's own at each switch of a partition, if the network has one.
-pub(super) fn disciplines_of(plan: &Plan, ports: &[Port], switches: &[Switch]) -> Vec<Box<dyn Discipline>> {
-    let Some(program) = &plan.config.discipline else { return Vec::new() };
-    let of = |switch: &Switch| with_info(plan, ports, switch, "discipline", |info| program.build(info));
-    switches.iter().map(of).collect()
-}
-
-/// The state of a scheme at the hosts and switches of a partition.
-pub(super) fn instance(
-    settings: &Settings,
-    plan: &Plan,
-    share: &Share,
-    ports: &[Port],
-    switches: &[Switch],
-) -> Instance {
-    let mut scheme = settings.build();
-    let mut line_rates = vec![Rate::ZERO; share.hosts.len()];
-    for port in ports.iter().filter(|port| port.of_host()) {
-        let line = &mut line_rates[port.home as usize];
-        *line = (*line).max(port.rate);
-    }
-    for (host, line_rate) in share.hosts.iter().zip(line_rates) {
-        scheme.add_host(&NicInfo {
-            seed: plan.streams.word("receiver", *host as u64),
-            ..NicInfo::new(line_rate, plan.routes.network_rtt, plan.config.packet.payload as u32, plan.largest)
-        });
-    }
-    for switch in switches {
-        with_info(plan, ports, switch, "program", |info| scheme.add_switch(info));
-    }
-    scheme
 }
 
 /// What programs learn of a switch that comes up; `purpose` names their random draws.

@@ -16,18 +16,18 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(never)]
     pub fn run_programs(&mut self, switch: u32, ingress: PortIx, mut out: PortIx, ix: PacketIx) -> Option<PortIx> {
         let switch = switch as usize;
-        if self.balance.is_some() {
+        if self.programs.balance.is_some() {
             out = self.choose_path(switch, out, ix);
         }
         let now = self.core.clock.now();
         let packet = &self.core.packets[ix];
         let scheme = packet.scheme as usize;
-        let mut number = self.port_number[out.ix()];
-        if packet.head.kind == Kind::Data && self.schemes[scheme].switch_active() {
+        let mut number = self.wiring.port_number[out.ix()];
+        if packet.head.kind == Kind::Data && self.programs.schemes[scheme].switch_active() {
             let minimal = number;
             let mut head = packet.head;
             let lane = head.lane;
-            let ingress = self.port_number[ingress.ix()];
+            let ingress = self.wiring.port_number[ingress.ix()];
             number = self.with_ports(scheme, switch, |scheme, ports| {
                 scheme.switch_route(switch, now, &mut head, ingress, minimal, ports)
             });
@@ -44,13 +44,13 @@ impl<Q: EventQueue> Network<Q> {
             }
             self.set_program_timer(scheme, switch);
         }
-        if self.programs_watch {
+        if self.programs.watch {
             let out = self.switches[switch].ports[number as usize];
             let view = self.view(out, self.core.packets[ix].head.class);
-            for at in 0..self.programs.len() {
-                let scheme = self.programs[at] as usize;
+            for at in 0..self.programs.active.len() {
+                let scheme = self.programs.active[at] as usize;
                 let mut queued = at_queue(&mut self.core.packets[ix], scheme, number, view);
-                match self.schemes[scheme].switch_enqueue(switch, now, &mut queued) {
+                match self.programs.schemes[scheme].switch_enqueue(switch, now, &mut queued) {
                     Verdict::Admit => {}
                     Verdict::Mark if !queued.packet.has(flags::CE) => {
                         queued.packet.flags |= flags::CE;
@@ -61,7 +61,7 @@ impl<Q: EventQueue> Network<Q> {
                 }
                 self.set_program_timer(scheme, switch);
             }
-            if let Some(discipline) = self.disciplines.get_mut(switch) {
+            if let Some(discipline) = self.programs.disciplines.get_mut(switch) {
                 let mut queued = Queued { port: number, view, packet: &mut self.core.packets[ix].head, own: true };
                 match discipline.on_enqueue(now, &mut queued) {
                     Verdict::Admit => {}
@@ -77,7 +77,7 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     fn view(&self, out: PortIx, class: u8) -> PortView {
         let mut view = self.egress.view(out);
-        if self.programs_see_lanes {
+        if self.programs.see_lanes {
             let buffer = match &self.credits {
                 Some(credits) if class != 0 => credits.size(out, class as usize),
                 _ => self.buffers.most_of(out, class as usize),
@@ -91,16 +91,16 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     fn with_ports<R>(&mut self, scheme: usize, switch: usize, act: impl FnOnce(&mut Instance, &SwitchView) -> R) -> R {
         let ports = SwitchView { egress: &self.egress, of_switch: &self.switches[switch].ports };
-        act(&mut self.schemes[scheme], &ports)
+        act(&mut self.programs.schemes[scheme], &ports)
     }
 
     /// Notifies the program of a packet's scheme that a failure dropped it. `port` is one of the switch.
     pub fn on_lost(&mut self, port: PortIx, ix: PacketIx) {
         let packet = &self.core.packets[ix];
         let (head, scheme, port) = (packet.head, packet.scheme as usize, self.egress.port(port));
-        if !port.of_host() && head.kind == Kind::Data && self.schemes[scheme].switch_active() {
+        if !port.of_host() && head.kind == Kind::Data && self.programs.schemes[scheme].switch_active() {
             let now = self.core.clock.now();
-            self.schemes[scheme].switch_drop(port.home as usize, now, &head);
+            self.programs.schemes[scheme].switch_drop(port.home as usize, now, &head);
         }
     }
 
@@ -111,9 +111,9 @@ impl<Q: EventQueue> Network<Q> {
             return;
         }
         let now = self.core.clock.now();
-        for scheme in &self.programs {
-            let number = self.port_number[out.ix()];
-            self.schemes[*scheme as usize].switch_link_down(port.home as usize, now, number);
+        for scheme in &self.programs.active {
+            let number = self.wiring.port_number[out.ix()];
+            self.programs.schemes[*scheme as usize].switch_link_down(port.home as usize, now, number);
         }
     }
 
@@ -122,18 +122,18 @@ impl<Q: EventQueue> Network<Q> {
     pub fn on_dequeue(&mut self, out: PortIx, ix: PacketIx) {
         let switch = self.egress.port(out).home as usize;
         let (now, view) = (self.core.clock.now(), self.view(out, self.core.packets[ix].head.class));
-        for at in 0..self.programs.len() {
-            let scheme = self.programs[at] as usize;
-            let mut queued = at_queue(&mut self.core.packets[ix], scheme, self.port_number[out.ix()], view);
+        for at in 0..self.programs.active.len() {
+            let scheme = self.programs.active[at] as usize;
+            let mut queued = at_queue(&mut self.core.packets[ix], scheme, self.wiring.port_number[out.ix()], view);
             let marked = queued.packet.has(flags::CE);
-            self.schemes[scheme].switch_dequeue(switch, now, &mut queued);
+            self.programs.schemes[scheme].switch_dequeue(switch, now, &mut queued);
             if !marked && queued.packet.has(flags::CE) {
                 self.egress.count_mark(out, queued.packet.class);
             }
             self.set_program_timer(scheme, switch);
         }
-        if let Some(discipline) = self.disciplines.get_mut(switch) {
-            let port = self.port_number[out.ix()];
+        if let Some(discipline) = self.programs.disciplines.get_mut(switch) {
+            let port = self.wiring.port_number[out.ix()];
             let mut queued = Queued { port, view, packet: &mut self.core.packets[ix].head, own: true };
             if discipline.on_dequeue(now, &mut queued) {
                 self.mark_if_able(out, ix);
@@ -153,19 +153,19 @@ impl<Q: EventQueue> Network<Q> {
 
     /// Sets the timers of programs that have one from the start.
     pub fn start_programs(&mut self) {
-        for at in 0..self.programs.len() {
+        for at in 0..self.programs.active.len() {
             for switch in 0..self.switches.len() {
-                self.set_program_timer(self.programs[at] as usize, switch);
+                self.set_program_timer(self.programs.active[at] as usize, switch);
             }
         }
     }
 
     fn set_program_timer(&mut self, scheme: usize, switch: usize) {
-        let at = self.schemes[scheme].switch_wake_at(switch);
+        let at = self.programs.schemes[scheme].switch_wake_at(switch);
         let row = &mut self.switches[switch];
         if at < row.timer_event {
             row.timer_event = at;
-            let number = row.node.0 - self.plan.config.graph.hosts;
+            let number = row.node.0 - self.wiring.plan.config.graph.hosts;
             self.core.clock.schedule(at, source(kind::SWITCH, number), switch as u32);
         }
     }
@@ -178,9 +178,9 @@ impl<Q: EventQueue> Network<Q> {
             return;
         }
         self.switches[switch].timer_event = Time::NEVER;
-        for at in 0..self.programs.len() {
-            let scheme = self.programs[at] as usize;
-            if self.schemes[scheme].switch_wake_at(switch) <= now {
+        for at in 0..self.programs.active.len() {
+            let scheme = self.programs.active[at] as usize;
+            if self.programs.schemes[scheme].switch_wake_at(switch) <= now {
                 self.with_ports(scheme, switch, |scheme, ports| scheme.switch_timer(switch, now, ports));
             }
             self.set_program_timer(scheme, switch);

@@ -25,8 +25,8 @@ impl<Q: EventQueue> Network<Q> {
     /// A packet's last bit reached the other end of its link.
     #[inline(always)]
     pub fn arrive(&mut self, link: PortId, ix: PacketIx) -> Option<AtHost> {
-        let FarEnd { node, home, ingress, .. } = self.far_ends[link.ix()];
-        if self.inspects
+        let FarEnd { node, home, ingress, .. } = self.wiring.far_ends[link.ix()];
+        if self.modes.inspects
             && let Some(cause) = self.inspect(link, node, ingress, ix)
         {
             self.drop_arriving(node, ingress, ix, cause);
@@ -37,20 +37,20 @@ impl<Q: EventQueue> Network<Q> {
         if kind.is_of_link() {
             return self.pause_arrives(ingress, ix);
         }
-        if node.0 < self.host_count {
-            if self.slow_hosts && !self.receive_slowly(ingress, ix) {
+        if node.0 < self.wiring.host_count {
+            if self.modes.slow_hosts && !self.receive_slowly(ingress, ix) {
                 return None;
             }
             return Some(AtHost::Packet(node, home, ix));
         }
-        let out = if self.routes_changed || path.source_route == FlowPath::NO_ROUTE {
+        let out = if self.modes.routes_changed || path.source_route == FlowPath::NO_ROUTE {
             match self.routes.next_at(node, (src, dst), path.key) {
                 PortId::NONE => PortIx::NONE,
-                port => self.plan.layout.row(port),
+                port => self.wiring.plan.layout.row(port),
             }
         } else {
             let out = next_hop.port();
-            let next = self.routes.routed(self.first_ports[out.ix()], path.source_route, hops);
+            let next = self.routes.routed(self.wiring.first_ports[out.ix()], path.source_route, hops);
             packet.next_hop.set_port(next);
             out
         };
@@ -77,7 +77,7 @@ impl<Q: EventQueue> Network<Q> {
             self.free_credits(ingress, ingress_class as usize, wire as u64);
             return;
         }
-        if self.redirects {
+        if self.modes.redirects {
             if self.links.blocks(&self.core.packets[ix]) {
                 self.on_lost(ingress, ix);
                 self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Blocked);
@@ -104,13 +104,13 @@ impl<Q: EventQueue> Network<Q> {
             self.trace_hop(Some(out), node, ix);
         }
         let now = self.core.clock.now();
-        if self.at_once & 1 << class != 0 && self.egress.is_idle(out, class, now) {
+        if self.modes.at_once & 1 << class != 0 && self.egress.is_idle(out, class, now) {
             // It leaves at once without queueing, so it takes no buffer.
             self.egress.pass(&mut self.core, out, ix);
             self.egress.transmit(&mut self.core, now, out, ix, wire);
             return;
         }
-        if self.buffered & 1 << class != 0 {
+        if self.modes.buffered & 1 << class != 0 {
             let (class, leaves_in) = (ingress_class as usize, class as usize);
             let request = Request { switch, ingress, class, wire: wire as u64, out, leaves_in };
             if let Err(cause) = self.admit(&request) {
@@ -229,15 +229,15 @@ impl<Q: EventQueue> Network<Q> {
         }
         let is_frame = self.egress.port(out).pfc_pending != 0;
         let Some(next) = self.next_to_send(now, out) else { return };
-        if self.observes && !is_frame {
+        if self.modes.observes && !is_frame {
             self.spend(out, next.class() as usize, next.wire() as u64);
-            if self.programs_watch {
+            if self.programs.watch {
                 self.on_dequeue(out, next.ix());
             }
         }
         self.egress.transmit(&mut self.core, now, out, next.ix(), next.wire());
         // Only now that the port is busy: what this frees may make the port itself announce something.
-        match self.release {
+        match self.modes.release {
             Release::Dequeue => self.release_buffer(&next),
             // The packet holds its buffer until its last bit has left, and the port has to be served then.
             Release::LastBit if next.class() != 0 => {
