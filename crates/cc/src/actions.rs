@@ -1,5 +1,7 @@
 //! How often a scheme acted, so that a scheme that never acted is noticed.
 
+use fanin_units::Count;
+
 macro_rules! actions {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
         /// Something a scheme did, counted per scheme and run.
@@ -142,11 +144,23 @@ impl Actions {
     pub fn iter(&self) -> impl Iterator<Item = (Action, u64)> + '_ {
         Action::ALL.iter().map(|&a| (a, self.0[a as usize]))
     }
-    /// Adds another set of counters, as when partitions are merged.
-    pub fn add(&mut self, other: &Self) {
-        for (a, b) in self.0.iter_mut().zip(other.0) {
-            *a += b;
+}
+
+impl Count for Actions {
+    fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(sum, of)| sum.add(of));
+    }
+
+    fn write(&self, put: &mut impl FnMut(u64)) {
+        self.0.iter().for_each(|count| count.write(put));
+    }
+
+    fn read(take: &mut impl FnMut() -> Option<u64>) -> Option<Self> {
+        let mut read = Self::default();
+        for count in &mut read.0 {
+            *count = take()?;
         }
+        Some(read)
     }
 }
 

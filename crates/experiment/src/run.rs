@@ -525,11 +525,11 @@ impl<'a> Runner<'a> {
         }
         faults::tell(&mut self.log, graph, self.sim.config(), self.sim.now());
         let kinds = [
-            (EventKind::Drop, incidents.drops),
-            (EventKind::Pause, incidents.pauses),
-            (EventKind::Storm, incidents.storms),
-            (EventKind::StormEnd, incidents.storm_ends),
-            (EventKind::Warning, incidents.circular_waits),
+            (EventKind::Drop, incidents.seen.drops),
+            (EventKind::Pause, incidents.seen.pauses),
+            (EventKind::Storm, incidents.seen.storms),
+            (EventKind::StormEnd, incidents.seen.storm_ends),
+            (EventKind::Warning, incidents.seen.circular_waits),
         ];
         for (kind, seen) in kinds {
             for _ in fanin_fabric::Incidents::KEPT..seen {

@@ -63,8 +63,8 @@ pub use flows::Flows;
 pub use parallel::ParallelSimulation;
 pub use pause_log::{PauseCause, PauseRecord};
 pub use results::{
-    BufferUse, Cause, ClassCounters, DropCause, Drops, FlowRecord, Hop, HostWait, Incident, Incidents, Ledger,
-    PortCounters, Totals, TrafficCounters, What,
+    BufferUse, Cause, ClassCounters, DropCause, Drops, FlowRecord, Hop, HostTotals, HostWait, Incident, IncidentCounts,
+    Incidents, Ledger, PortCounters, Totals, TrafficCounters, What,
 };
 pub use routing::{route_bytes, route_entries};
 pub use sim::Simulation;

@@ -175,7 +175,7 @@ impl<Q: EventQueue> Network<Q> {
         Totals {
             packet_hops: self.egress.packet_hops(),
             ledger: Ledger { in_flight: self.core.packets.live_bytes(), ..probes.totals.ledger },
-            circular_waits: probes.incidents().circular_waits,
+            circular_waits: probes.incidents().seen.circular_waits,
             ..probes.totals.clone()
         }
     }

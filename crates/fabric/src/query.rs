@@ -19,18 +19,7 @@ use std::ops::IndexMut;
 impl<Q: EventQueue> Simulation<Q> {
     /// Totals so far. Walks over all packets to fill in the ledger.
     pub fn totals(&self) -> Totals {
-        let hosts = self.hosts.totals();
-        Totals {
-            timeouts: hosts.timeouts,
-            given_up: hosts.given_up,
-            nacks: hosts.nacks,
-            duplicates: hosts.duplicates,
-            cnps: hosts.cnps,
-            reordered: hosts.reordered,
-            reorder_distance: hosts.reorder_distance,
-            detour_bytes: hosts.detour_bytes,
-            ..self.world.net.totals()
-        }
+        Totals { hosts: *self.hosts.totals(), ..self.world.net.totals() }
     }
 
     /// Ends of TCP connections that are not closed.

@@ -1,25 +1,28 @@
 //! Results of a simulation. The record crate writes them as tables.
 
 pub use fanin_endpoint::host::{FlowRecord, HostTotals, TrafficCounters};
-use fanin_units::{NodeId, PortId, Time};
+use fanin_engine::{Event, Order};
+use fanin_units::{NodeId, PortId, Time, counters};
 
-/// Counters of one class at one port. The port's own counters are sums of these.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClassCounters {
-    /// Packets marked by its queue.
-    pub marked: u64,
-    /// Packets dropped on their way out of this port, or lost on its link.
-    pub dropped: u64,
-    /// Most bytes ever queued.
-    pub peak_queue: u64,
-    /// Time for which the peer paused it.
-    pub paused: Time,
-    /// PAUSE frames received for it.
-    pub pauses: u64,
-    /// Time for which it lacked credits: at a switch for the first packet of its queue, at a host for a full packet.
-    pub credit_wait: Time,
-    /// How often it ran out of them.
-    pub credit_waits: u64,
+counters! {
+    /// Counters of one class at one port. The port's own counters are sums of these.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct ClassCounters {
+        /// Packets marked by its queue.
+        pub marked: u64,
+        /// Packets dropped on their way out of this port, or lost on its link.
+        pub dropped: u64,
+        /// Most bytes ever queued.
+        pub peak_queue: u64 = max,
+        /// Time for which the peer paused it.
+        pub paused: Time,
+        /// PAUSE frames received for it.
+        pub pauses: u64,
+        /// Time for which it lacked credits: at a switch for the first packet of its queue, at a host for a full packet.
+        pub credit_wait: Time,
+        /// How often it ran out of them.
+        pub credit_waits: u64,
+    }
 }
 
 /// Counters of one port (one direction of a link).
@@ -65,94 +68,66 @@ impl PortCounters {
     }
 }
 
-/// Why packets were dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Drops {
+macro_rules! drops {
+    ($($(#[$doc:meta])* $field:ident: $cause:ident,)*) => {
+        counters! {
+            /// Why packets were dropped.
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+            pub struct Drops {
+                $($(#[$doc])* pub $field: u64,)*
+            }
+        }
+
+        /// Why a packet was dropped.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum DropCause {
+            $(#[doc = concat!("See [`Drops::", stringify!($field), "`].")] $cause,)*
+        }
+
+        impl DropCause {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$cause,)*];
+        }
+
+        impl Drops {
+            /// All of them.
+            pub fn total(&self) -> u64 {
+                0 $(+ self.$field)*
+            }
+
+            pub(crate) fn count(&mut self, cause: DropCause) {
+                match cause {
+                    $(DropCause::$cause => self.$field += 1,)*
+                }
+            }
+        }
+    };
+}
+
+drops! {
     /// No buffer for a lossy class.
-    pub buffer: u64,
+    buffer: Buffer,
     /// No buffer for a lossless class: flow control failed to protect it.
-    pub lossless: u64,
+    lossless: Lossless,
     /// Lost to a link's error rate.
-    pub error: u64,
+    error: Error,
     /// On a link that failed, or queued for one.
-    pub link_down: u64,
+    link_down: LinkDown,
     /// No path to the destination.
-    pub no_route: u64,
+    no_route: NoRoute,
     /// By a switch program.
-    pub program: u64,
+    program: Program,
     /// Of a message blocked by a failure, which must not continue on another path (Dart IV-C).
-    pub blocked: u64,
+    blocked: Blocked,
     /// At a host other than their destination.
-    pub wrong_host: u64,
+    wrong_host: WrongHost,
     /// Beyond the queue of a shaped class: credits that a link has no room for. They are how credit-based schemes find
     /// the rates of their flows, and no loss of data.
-    pub shaper: u64,
+    shaper: Shaper,
     /// At a port whose class a storm watchdog has found paused for too long.
-    pub watchdog: u64,
+    watchdog: Watchdog,
     /// Of a lossy class, without room in the receive buffer of a slow host.
-    pub receiver: u64,
-}
-
-impl Drops {
-    /// All of them.
-    pub fn total(&self) -> u64 {
-        self.buffer
-            + self.lossless
-            + self.error
-            + self.link_down
-            + self.no_route
-            + self.program
-            + self.blocked
-            + self.wrong_host
-            + self.shaper
-            + self.watchdog
-            + self.receiver
-    }
-}
-
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropCause {
-    /// See [`Drops::buffer`].
-    Buffer,
-    /// See [`Drops::lossless`].
-    Lossless,
-    /// See [`Drops::error`].
-    Error,
-    /// See [`Drops::link_down`].
-    LinkDown,
-    /// See [`Drops::no_route`].
-    NoRoute,
-    /// See [`Drops::program`].
-    Program,
-    /// See [`Drops::blocked`].
-    Blocked,
-    /// See [`Drops::wrong_host`].
-    WrongHost,
-    /// See [`Drops::shaper`].
-    Shaper,
-    /// See [`Drops::watchdog`].
-    Watchdog,
-    /// See [`Drops::receiver`].
-    Receiver,
-}
-
-impl Drops {
-    pub(crate) fn count(&mut self, cause: DropCause) {
-        match cause {
-            DropCause::Buffer => self.buffer += 1,
-            DropCause::Lossless => self.lossless += 1,
-            DropCause::Error => self.error += 1,
-            DropCause::LinkDown => self.link_down += 1,
-            DropCause::NoRoute => self.no_route += 1,
-            DropCause::Program => self.program += 1,
-            DropCause::Blocked => self.blocked += 1,
-            DropCause::WrongHost => self.wrong_host += 1,
-            DropCause::Shaper => self.shaper += 1,
-            DropCause::Watchdog => self.watchdog += 1,
-            DropCause::Receiver => self.receiver += 1,
-        }
-    }
+    receiver: Receiver,
 }
 
 /// A single drop, pause or cyclic buffer dependency.
@@ -181,21 +156,42 @@ pub enum What {
     StormEnd(u8),
 }
 
+counters! {
+    /// Number of incidents of each kind.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct IncidentCounts {
+        /// Drops.
+        pub drops: u64,
+        /// Pauses.
+        pub pauses: u64,
+        /// Pauses that closed a cyclic buffer dependency.
+        pub circular_waits: u64,
+        /// Storms found by watchdogs.
+        pub storms: u64,
+        /// Those of them that ended.
+        pub storm_ends: u64,
+    }
+}
+
+impl IncidentCounts {
+    fn of(&mut self, what: What) -> &mut u64 {
+        match what {
+            What::Dropped(_) => &mut self.drops,
+            What::Paused(_) => &mut self.pauses,
+            What::CircularWait(_) => &mut self.circular_waits,
+            What::Storm(_) => &mut self.storms,
+            What::StormEnd(_) => &mut self.storm_ends,
+        }
+    }
+}
+
 /// The first incidents of each kind, and how many there were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Incidents {
     /// The first ones in order of time, at most [`Incidents::KEPT`] of each kind.
     pub kept: Vec<Incident>,
-    /// All drops.
-    pub drops: u64,
-    /// All pauses.
-    pub pauses: u64,
-    /// All pauses that closed a cyclic buffer dependency.
-    pub circular_waits: u64,
-    /// All storms found by watchdogs.
-    pub storms: u64,
-    /// Those of them that ended.
-    pub storm_ends: u64,
+    /// All of them.
+    pub seen: IncidentCounts,
 }
 
 impl Incidents {
@@ -203,85 +199,74 @@ impl Incidents {
     pub const KEPT: u64 = 1000;
 
     pub(crate) fn add(&mut self, time: Time, port: PortId, what: What) {
-        let seen = match what {
-            What::Dropped(_) => &mut self.drops,
-            What::Paused(_) => &mut self.pauses,
-            What::CircularWait(_) => &mut self.circular_waits,
-            What::Storm(_) => &mut self.storms,
-            What::StormEnd(_) => &mut self.storm_ends,
-        };
+        let seen = self.seen.of(what);
         *seen += 1;
         if *seen <= Self::KEPT {
             self.kept.push(Incident { time, port, what });
         }
     }
-}
 
-impl Incidents {
-    /// Keeps the first [`Self::KEPT`] of each kind.
-    pub fn keep_first(&mut self) {
-        let mut left = [Self::KEPT; 5];
-        self.kept.retain(|incident| {
-            let left = &mut left[match incident.what {
-                What::Dropped(_) => 0,
-                What::Paused(_) => 1,
-                What::CircularWait(_) => 2,
-                What::Storm(_) => 3,
-                What::StormEnd(_) => 4,
-            }];
-            let kept = *left > 0;
-            *left = left.saturating_sub(1);
-            kept
-        });
+    /// Those of a whole network, from those of its parts. Each part has the numbers of the events that caused those it
+    /// has kept: two events of one instant happen in the order of these numbers, and the effects of one event are in
+    /// order already.
+    pub fn of_parts<'a>(seed: u64, parts: impl Iterator<Item = (&'a Self, &'a [u32])>) -> Self {
+        let order = Order::new(seed);
+        let mut all = Vec::new();
+        let mut whole = Self::default();
+        for (part, causes) in parts {
+            let key = |cause: &u32, at| order.key(&Event { at, source: *cause, arg: 0 });
+            all.extend(part.kept.iter().zip(causes).map(|(incident, cause)| (key(cause, incident.time), *incident)));
+            whole.seen += &part.seen;
+        }
+        all.sort_by_key(|(key, _)| *key);
+        let mut counted = IncidentCounts::default();
+        for (_, incident) in all {
+            let count = counted.of(incident.what);
+            *count += 1;
+            if *count <= Self::KEPT {
+                whole.kept.push(incident);
+            }
+        }
+        whole
     }
 }
 
-/// Conservation of bytes: `sent == delivered + dropped + in_flight` at every stop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ledger {
-    /// Bytes of packets made.
-    pub sent: u64,
-    /// Bytes of packets that reached their destination.
-    pub delivered: u64,
-    /// Bytes of packets dropped.
-    pub dropped: u64,
-    /// Bytes of packets that exist now.
-    pub in_flight: u64,
+counters! {
+    /// Conservation of bytes: `sent == delivered + dropped + in_flight` at every stop.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Ledger {
+        /// Bytes of packets made.
+        pub sent: u64,
+        /// Bytes of packets that reached their destination.
+        pub delivered: u64,
+        /// Bytes of packets dropped.
+        pub dropped: u64,
+        /// Bytes of packets that exist now.
+        pub in_flight: u64,
+    }
 }
 
-/// Totals of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Packets sent over one link each, ACKs and control included.
-    pub packet_hops: u64,
-    /// Events processed. Wake-ups of lazy ports are not counted: their number depends on the cut.
-    pub events: u64,
-    /// Hash over facts of the model; equal for equal runs on any machine and any cut into partitions.
-    pub event_hash: u64,
-    /// Packets dropped, by cause.
-    pub drops: Drops,
-    /// Conservation of bytes.
-    pub ledger: Ledger,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Connections of TCP and queue pairs of RDMA given up after too many retransmissions.
-    pub given_up: u64,
-    /// NACKs sent.
-    pub nacks: u64,
-    /// Data packets of RDMA whose bytes had all arrived before.
-    pub duplicates: u64,
-    /// Congestion notification packets sent.
-    pub cnps: u64,
-    /// Pauses that closed a cyclic buffer dependency, which may have dissolved since.
-    pub circular_waits: u64,
-    /// Storms found by the watchdogs of switches.
-    pub storms: u64,
-    /// Data packets that arrived out of order: after a later one of the same attempt of their message.
-    pub reordered: u64,
-    /// Largest reordering distance of one of them, in bytes.
-    pub reorder_distance: u64,
-    /// Bytes sent over links beyond those of shortest paths, because of deflections.
-    pub detour_bytes: u64,
+counters! {
+    /// Totals of a run.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Totals {
+        /// Packets sent over one link each, ACKs and control included.
+        pub packet_hops: u64,
+        /// Events processed. Wake-ups of lazy ports are not counted: their number depends on the cut.
+        pub events: u64,
+        /// Hash over facts of the model; equal for equal runs on any machine and any cut into partitions.
+        pub event_hash: u64,
+        /// Packets dropped, by cause.
+        pub drops: Drops,
+        /// Conservation of bytes.
+        pub ledger: Ledger,
+        /// Totals of its hosts.
+        pub hosts: HostTotals,
+        /// Pauses that closed a cyclic buffer dependency, which may have dissolved since.
+        pub circular_waits: u64,
+        /// Storms found by the watchdogs of switches.
+        pub storms: u64,
+    }
 }
 
 /// One hop of a packet of a traced message: a node that it arrived at, or the host that sent it.

@@ -71,7 +71,7 @@ fn every_message_arrives_whole_and_no_policy_loses_a_packet() {
             let sim = finished(balanced(balancing.clone()), traffic.clone());
             assert_eq!(sim.traffic_counters()[0].delivered, bytes, "{balancing:?} {traffic:?}");
             assert_eq!(sim.totals().drops, Drops::default(), "{balancing:?} {traffic:?}");
-            reordered.push((sim.totals().reordered, sim.totals().reorder_distance));
+            reordered.push((sim.totals().hosts.reordered, sim.totals().hosts.reorder_distance));
         }
         // With a tolerance that reordering does not reach, nothing is sent again.
         let resent = finished(balanced(balancing.clone()), tolerant(1000));
@@ -79,7 +79,7 @@ fn every_message_arrives_whole_and_no_policy_loses_a_packet() {
     }
     // Packets at random are reordered under every transport.
     assert!(reordered[..4].iter().all(|(packets, bytes)| *packets > 0 && *bytes >= PAYLOAD), "{reordered:?}");
-    assert_eq!(finished(balanced(Balancing::FlowHash), over_tcp("newreno")).totals().reordered, 0);
+    assert_eq!(finished(balanced(Balancing::FlowHash), over_tcp("newreno")).totals().hosts.reordered, 0);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn reordering_is_counted_as_rfc_4737_defines_it() {
             *next = end.max(*next);
         }
         let all: u64 = late.values().map(|packets| u64::from(*packets)).sum();
-        assert_eq!((sim.totals().reordered, sim.totals().reorder_distance), (all, distance));
+        assert_eq!((sim.totals().hosts.reordered, sim.totals().hosts.reorder_distance), (all, distance));
         let counters = &sim.traffic_counters()[0];
         assert_eq!((counters.reordered, counters.reorder_distance), (all, distance));
         for (message, flow) in (0..).zip(sim.flows().iter()) {
@@ -147,10 +147,10 @@ fn segments_sent_again_are_not_reordered() {
     graph.links.iter_mut().for_each(|link| link.error_rate = 0.01);
     let sim = finished(network(graph), over_tcp("newreno"));
     assert!(sim.flows().iter().map(|flow| flow.packets_resent).sum::<u32>() > 10);
-    assert_eq!((sim.totals().reordered, sim.totals().reorder_distance), (0, 0));
+    assert_eq!((sim.totals().hosts.reordered, sim.totals().hosts.reorder_distance), (0, 0));
     let sprayed = finished(balanced(Balancing::Random), over_tcp("newreno"));
     let by_flow: u64 = sprayed.flows().iter().map(|flow| u64::from(flow.reordered)).sum();
-    assert!(by_flow > 0 && by_flow == sprayed.totals().reordered);
+    assert!(by_flow > 0 && by_flow == sprayed.totals().hosts.reordered);
     assert_eq!(by_flow, sprayed.traffic_counters()[0].reordered);
 }
 

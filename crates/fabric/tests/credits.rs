@@ -60,7 +60,7 @@ fn credits_run_out_and_come_back_to_the_picosecond() {
     // Nine packets and ACKs over three links, and as many FCPs as packets left buffers.
     assert_eq!(sim.totals().packet_hops, 2 * 9 * 3 + 9 * 3);
     assert_eq!((counters(&sim, 3, 0).packets, counters(&sim, 3, 0).bytes), (18, 9 * (64 + 8)));
-    assert_eq!((sim.incidents().pauses, at_host(&sim).pauses, at_host(&sim).paused), (0, 0, Time::ZERO));
+    assert_eq!((sim.incidents().seen.pauses, at_host(&sim).pauses, at_host(&sim).paused), (0, 0, Time::ZERO));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn missing_credits_travel_hop_by_hop_to_the_hosts() {
     let mut sim = line_rate(credits(graph, None), messages);
     finish(&mut sim);
     check_all_arrived(&sim);
-    assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+    assert_eq!((sim.totals().drops, sim.incidents().seen.pauses), (Drops::default(), 0));
     for (from, to) in [(h2, s2), (s1, s2), (s0, s1), (h0, s0)] {
         assert!(counters(&sim, from, to).credit_wait > us(100), "{from} {to}");
     }
@@ -234,7 +234,7 @@ fn a_slow_host_returns_credits_as_late_as_it_takes_packets() {
     finish(&mut sim);
     check_all_arrived(&sim);
     assert_eq!(sim.flows()[0].finished, ns(4_400 + 20 * 12_000));
-    assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+    assert_eq!((sim.totals().drops, sim.incidents().seen.pauses), (Drops::default(), 0));
     // What waits when the fault ends is taken at the rate of the link.
     let mut sim = run(us(50), us(100));
     finish(&mut sim);
@@ -274,7 +274,7 @@ proptest! {
         }
         finish(&mut sim);
         check_all_arrived(&sim);
-        prop_assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+        prop_assert_eq!((sim.totals().drops, sim.incidents().seen.pauses), (Drops::default(), 0));
         prop_assert_eq!(sim.totals().circular_waits, 0, "no network of tiers waits for itself");
     }
 
@@ -299,7 +299,7 @@ proptest! {
             check_buffers(&sim);
         }
         check_all_arrived(&sim);
-        prop_assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+        prop_assert_eq!((sim.totals().drops, sim.incidents().seen.pauses), (Drops::default(), 0));
         if why_not_cut(&case.config, &case.traffics).is_some() {
             return Ok(());
         }
@@ -322,6 +322,6 @@ proptest! {
         let mut sim = case.build();
         finish(&mut sim);
         check_all_arrived(&sim);
-        prop_assert_eq!(sim.totals().timeouts, 0);
+        prop_assert_eq!(sim.totals().hosts.timeouts, 0);
     }
 }

@@ -49,7 +49,7 @@ fn one_flow_fills_the_bottleneck() {
             let mut sim = flows(scheme, rtt, buffer, &[Time::ZERO]);
             // The first slow start may end in a timeout: 7/10 of twice what the path holds is still too much.
             run_to(&mut sim, Time::from_s(2));
-            let timeouts = sim.totals().timeouts;
+            let timeouts = sim.totals().hosts.timeouts;
             let share = shares(&mut sim, Time::from_s(2), Time::from_s(6))[0];
             println!("{scheme}, {rtt}: {share:.4}");
             let least = if scheme == "cubic" { 0.99 } else { 0.95 };
@@ -57,7 +57,7 @@ fn one_flow_fills_the_bottleneck() {
             // It is held back by losses, or by marks alone once slow start is over.
             let (lost, cut) = (count(&sim, Action::LossReaction), count(&sim, Action::Cut));
             assert!(if scheme == "cubic" { lost > 1 && cut == 0 } else { cut > 1 }, "{lost} {cut}");
-            assert_eq!(sim.totals().timeouts, timeouts);
+            assert_eq!(sim.totals().hosts.timeouts, timeouts);
         }
     }
 }

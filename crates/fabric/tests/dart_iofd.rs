@@ -208,7 +208,7 @@ fn dart_iofd_threshold_order() {
         check_all_arrived(&sim);
         assert!(acted(&sim, 0, Action::MessageDeflected) > 3);
         let marks: u64 = sim.port_counters().iter().map(|port| port.marked).sum();
-        assert_eq!((marks, sim.totals().cnps), (0, 0), "{bytes}");
+        assert_eq!((marks, sim.totals().hosts.cnps), (0, 0), "{bytes}");
         // Without another path the queue keeps growing, and the first mark comes later.
         let mut sim = simulation(darts(one_way.clone()), vec![dart("dart", |_| {})], shorts(&one_way));
         let hot = port(&sim, 8, 9);
@@ -274,7 +274,10 @@ fn dart_iofd_inorder() {
     let mut rows = fanin_claims::claim!("dart-iofd-inorder");
     for (name, sim) in [("deflection alone", iofd()), ("Dart", whole_dart())] {
         let totals = sim.totals();
-        assert_eq!((totals.reordered, totals.drops, totals.nacks, totals.timeouts), (0, Drops::default(), 0, 0));
+        assert_eq!(
+            (totals.hosts.reordered, totals.drops, totals.hosts.nacks, totals.hosts.timeouts),
+            (0, Drops::default(), 0, 0)
+        );
         let flows = sim.flows();
         let short: Vec<&FlowRecord> = flows.iter().filter(|flow| flow.bytes != Message::ENDLESS).collect();
         assert!(short.len() > 80_000);
@@ -345,16 +348,16 @@ fn dart_iofd_tor_hosts() {
 #[test]
 fn dart_iofd_vs_packet() {
     let sim = datacenter(dart("dart-packet-deflection", |_| {}));
-    assert!(sim.totals().reordered > 1_000 && sim.totals().nacks > 0);
+    assert!(sim.totals().hosts.reordered > 1_000 && sim.totals().hosts.nacks > 0);
     assert!(sim.flows().iter().any(|flow| flow.reordered > 0 && flow.deflections > 0));
-    let distance = sim.totals().reorder_distance;
-    println!("reordered {} packets, by {distance} bytes at most", sim.totals().reordered);
+    let distance = sim.totals().hosts.reorder_distance;
+    println!("reordered {} packets, by {distance} bytes at most", sim.totals().hosts.reordered);
     // All but a message's last packet at most.
     assert!(distance > 1448 && distance <= 8_000);
-    assert_eq!(iofd().totals().reordered, 0);
+    assert_eq!(iofd().totals().hosts.reordered, 0);
     let mut rows = fanin_claims::claim!("dart-iofd-vs-packet");
     rows.asserted("packets out of order, deflecting messages", "0", "0");
-    let ours = sim.totals().reordered;
+    let ours = sim.totals().hosts.reordered;
     rows.row("packets out of order, deflecting packets", "some", ours.to_string(), "above 0", strict(ours > 0));
 }
 
@@ -380,7 +383,7 @@ fn dart_iofd_failure() {
     }
     // No packet of an attempt took another path than its first one, none was reordered, and none went to a wrong host.
     let seen = check_traces(&sim, &[traffic]);
-    assert_eq!((seen.reordered, seen.astray, sim.totals().reordered), (0, 0, 0), "{seen:?}");
+    assert_eq!((seen.reordered, seen.astray, sim.totals().hosts.reordered), (0, 0, 0), "{seen:?}");
     let drops = sim.totals().drops;
     assert!(drops.blocked > 0 && drops.link_down > 0);
     assert_eq!(drops, Drops { blocked: drops.blocked, link_down: drops.link_down, ..Drops::default() });
@@ -560,9 +563,9 @@ fn a_table_keyed_by_the_message_alone_reorders() {
     for seed in 0..20 {
         let (sim, seen) = revisits(seed, TableKey::MessageAndTokens);
         assert!(seen.revisits > 50, "{seen:?}");
-        assert_eq!((seen.reordered, seen.astray, sim.totals().reordered, sim.totals().nacks), (0, 0, 0, 0));
+        assert_eq!((seen.reordered, seen.astray, sim.totals().hosts.reordered, sim.totals().hosts.nacks), (0, 0, 0, 0));
         let (sim, seen) = revisits(seed, TableKey::Message);
-        assert_eq!(seen.reordered > 0, sim.totals().reordered > 0);
+        assert_eq!(seen.reordered > 0, sim.totals().hosts.reordered > 0);
         reordered += (seen.reordered > 0) as u32;
         astray += (seen.astray > 0) as u32;
     }

@@ -168,7 +168,7 @@ fn line_rate_starts_double_the_standing_queue_unless_a_window_bounds_them() {
     let (sim, log) = churn(&traffic("dart-dasr"));
     let free = waits(&log, &sim);
     let show = |what: &str, waits: &[f64], sim: &Simulation, log: &Log| {
-        let (peak, pauses) = (counters(sim, 17, 0).peak_queue, sim.incidents().pauses);
+        let (peak, pauses) = (counters(sim, 17, 0).peak_queue, sim.incidents().seen.pauses);
         println!(
             "{what}: {waits:?}, peak {peak}, pauses {pauses}; joins in time up to n = {}",
             joins_in_time(sim, log)
@@ -179,7 +179,7 @@ fn line_rate_starts_double_the_standing_queue_unless_a_window_bounds_them() {
     for k in 1..5 {
         assert!(free[k] > 1.9 * free[k - 1] && free[k] < 2.1 * free[k - 1] + 1.3 * 22.5, "{free:?}");
     }
-    assert!(sim.incidents().pauses > 0);
+    assert!(sim.incidents().seen.pauses > 0);
     let (sim, log) = churn(&dart("dart-dasr", |p| p.bdp_window = true));
     let joins = joins_in_time(&sim, &log) - 1;
     let mut rows = fanin_claims::claim!("dart-dasr-churn");
@@ -194,7 +194,7 @@ fn line_rate_starts_double_the_standing_queue_unless_a_window_bounds_them() {
     show("window", &held, &sim, &log);
     // Row C13: one bandwidth-delay product more for each.
     assert!(held.windows(2).all(|w| w[1] - w[0] < 1.25 * 22.5) && held[14] < 15.0 * 22.5, "{held:?}");
-    assert_eq!(sim.incidents().pauses, 0);
+    assert_eq!(sim.incidents().seen.pauses, 0);
     assert!(counters(&sim, 17, 0).peak_queue < 16 * 28_500);
 }
 

@@ -122,7 +122,7 @@ fn what_shares_a_connection_is_not_deflected() {
         finish(&mut sim);
         check_all_arrived(&sim);
         let deflected = sim.flows().iter().filter(|f| f.deflections > 0).count();
-        (deflected, sim.totals().nacks)
+        (deflected, sim.totals().hosts.nacks)
     };
     assert_eq!(run(false), (0, 0));
     let (deflected, nacks) = run(true);

@@ -56,7 +56,7 @@ fn dart_fig5_rc_suppress() {
     assert!(sim.traffic_counters()[0].packets_marked > 1000);
     assert!(log.states.iter().filter(|(_, s)| *s == RECEIVER).count() > 30);
     assert!(log.states.iter().all(|(_, s)| *s != NON_RECEIVER), "{:?}", log.states);
-    assert_eq!((sim.totals().cnps, acted(&sim, Action::MarkPassed)), (0, 0));
+    assert_eq!((sim.totals().hosts.cnps, acted(&sim, Action::MarkPassed)), (0, 0));
     assert_eq!(acted(&sim, Action::MarkSuppressed), sim.traffic_counters()[0].packets_marked);
     for (caps, lowest) in log.caps.iter().zip(&log.lowest) {
         // DCQCN asks for nothing below the line, so that the cap is the rate; the cap is always the last one received.
@@ -68,7 +68,7 @@ fn dart_fig5_rc_suppress() {
         }
     }
     let (sim, _, full) = run("dcqcn");
-    assert!(sim.totals().cnps > 0);
+    assert!(sim.totals().hosts.cnps > 0);
     assert!(full[3..].iter().any(|f| *f < 0.95));
     let mut rows = fanin_claims::claim!("dart-fig5-rc-suppress");
     let (lost, all) = (full[3..].iter().filter(|f| **f < 0.95).count(), full.len() - 3);
@@ -99,7 +99,7 @@ fn nrc_n1_holds_for_states_and_for_all_rates_together() {
         let rtt = sim.network_rtt();
         let until = sim.now() + rtt + rtt;
         observe(&mut sim, 3, &[0, 1, 2], until, &mut log);
-        assert!(sim.totals().cnps > 0, "seed {seed}");
+        assert!(sim.totals().hosts.cnps > 0, "seed {seed}");
         assert_eq!(log.states.last().unwrap().1, NON_RECEIVER, "seed {seed}");
         observe(&mut sim, 3, &[0, 1, 2], us(10_000), &mut log);
         assert!(log.told.len() > 1000 && log.told.iter().all(|t| t.n == 1), "seed {seed}");
@@ -215,7 +215,7 @@ fn dart_fig5_source() {
         assert!(flows.iter().all(|f| f.packets_marked > 0), "{preset}");
         assert!(counters(&sim, 0, 5).marked as u32 >= flows.iter().map(|f| f.packets_marked).sum());
         assert!((1..5).all(|host| counters(&sim, 5, host).marked == 0), "{preset}");
-        assert!(sim.totals().cnps > 0, "{preset}");
+        assert!(sim.totals().hosts.cnps > 0, "{preset}");
         assert!(got.iter().all(|r| (r - 1.0).abs() < 0.15), "{preset}: {got:?}");
         if preset == "dart" {
             assert!(visited.iter().all(|v| v[NON_RECEIVER as usize] && !v[RECEIVER as usize]), "{visited:?}");
@@ -248,7 +248,7 @@ fn dart_fig5_internal() {
     assert!(full >= 0.95);
     // Once it is entered it is never left: a window of a round trip does not flap.
     assert_eq!(log.states.iter().map(|(_, s)| *s).collect::<Vec<_>>(), [NONE, RECEIVER]);
-    assert_eq!((sim.totals().cnps, acted(&sim, Action::MarkPassed)), (0, 0));
+    assert_eq!((sim.totals().hosts.cnps, acted(&sim, Action::MarkPassed)), (0, 0));
     assert!(acted(&sim, Action::MarkSuppressed) > 10_000);
     assert!(log.lowest.iter().all(|r| *r == LINE));
     let mut rows = fanin_claims::claim!("dart-fig5-internal");

@@ -34,7 +34,7 @@ fn dart_baseline_dcqcn_in_the_network() {
     let cnps = acted(Action::CnpSent);
     assert!(cnps > 2 && cnps <= 2 * (end.as_ps() / us(50).as_ps() + 1), "{cnps}");
     assert_eq!(cnps, acted(Action::CnpReceived));
-    assert_eq!(cnps, sim.totals().cnps);
+    assert_eq!(cnps, sim.totals().hosts.cnps);
     assert_eq!(cnps, acted(Action::Cut));
     // CNPs come of marks, one of many: the switch marked every packet that the receiver saw marked.
     assert_eq!(acted(Action::MarkSeen), counters.packets_marked);

@@ -405,8 +405,8 @@ fn a_ring_that_waits_for_itself_is_found_and_stands_at_the_end() {
     // The pauses that closed it are noted, with time and place.
     let (incidents, totals) = (sim.incidents(), sim.totals());
     let noted: Vec<&Incident> = incidents.kept.iter().filter(|i| i.what == What::CircularWait(1)).collect();
-    assert!(totals.circular_waits > 0 && totals.circular_waits < incidents.pauses);
-    assert_eq!((totals.circular_waits, incidents.circular_waits), (noted.len() as u64, noted.len() as u64));
+    assert!(totals.circular_waits > 0 && totals.circular_waits < incidents.seen.pauses);
+    assert_eq!((totals.circular_waits, incidents.seen.circular_waits), (noted.len() as u64, noted.len() as u64));
     let last = noted[noted.len() - 1];
     assert!(standing.iter().any(|(port, _)| *port == last.port), "{last:?} {standing:?}");
     let paused = |i: &Incident| (i.time, i.port, i.what) == (last.time, last.port, What::Paused(1));
@@ -426,8 +426,8 @@ fn pauses_without_a_circle_are_none() {
             assert_eq!(sim.circular_wait(), None, "at {time}");
         }
         check_all_arrived(&sim);
-        assert!(sim.incidents().pauses > 20, "{:?}", sim.incidents().pauses);
-        assert_eq!((sim.totals().circular_waits, sim.incidents().circular_waits), (0, 0));
+        assert!(sim.incidents().seen.pauses > 20, "{:?}", sim.incidents().seen.pauses);
+        assert_eq!((sim.totals().circular_waits, sim.incidents().seen.circular_waits), (0, 0));
     }
 }
 
@@ -448,7 +448,7 @@ fn a_cycle_counts_while_no_resume_is_in_flight_and_may_dissolve() {
         let mut sim = tight(wide_ring(5, us(20)), threshold * WIRE, messages);
         finish(&mut sim);
         check_all_arrived(&sim);
-        assert!(sim.incidents().pauses > 5 && sim.circular_wait().is_none());
+        assert!(sim.incidents().seen.pauses > 5 && sim.circular_wait().is_none());
         sim.totals().circular_waits
     };
     // All around is paused and has packets, but some ingress has already taken its pause back.

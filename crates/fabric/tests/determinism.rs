@@ -202,7 +202,7 @@ fn another_seed_is_another_run() {
 fn an_incast_may_be_cut_node_by_node() {
     let case = incast(3);
     let whole = by_heap(&case, Time::from_ms(5));
-    assert!(whole.totals.cnps > 0 && whole.ports.iter().any(|p| p.pauses > 0));
+    assert!(whole.totals.hosts.cnps > 0 && whole.ports.iter().any(|p| p.pauses > 0));
     assert!(whole.flows.iter().all(|f| f.finished.is_some()));
     for (parts, spread) in [(1, 0), (2, 1), (3, 2), (36, 3), (36, 4)] {
         assert_eq!(by_partitions(&case, Time::from_ms(5), parts, spread), whole, "{parts} parts");

@@ -76,7 +76,7 @@ fn a_flow_alone_arrives_once_and_without_loss() {
         let mut sim = simulation(fabric(preset, star(3, us(5))), vec![plain(preset, us(5000))], messages);
         finish(&mut sim);
         check_all_arrived(&sim);
-        assert_eq!((lost(&sim), sim.totals().timeouts), (0, 0), "{preset}");
+        assert_eq!((lost(&sim), sim.totals().hosts.timeouts), (0, 0), "{preset}");
         for flow in sim.flows() {
             assert_eq!((flow.packets_sent as u64, flow.packets_resent), (flow.bytes.div_ceil(PAYLOAD), 0), "{preset}");
         }
@@ -99,7 +99,7 @@ fn a_thousand_flows_to_one_host_all_arrive() {
         assert_eq!(sim.flows().len(), 1000);
         assert_eq!(lost(&sim), 0, "{preset}: the class is lossless");
         if rdma {
-            assert_eq!(sim.totals().timeouts, 0, "{preset}");
+            assert_eq!(sim.totals().hosts.timeouts, 0, "{preset}");
         }
     }
 }
@@ -136,7 +136,7 @@ fn packets_that_overtake_others_do_no_harm() {
         check_all_arrived(&sim);
         assert!(sim.totals().drops.link_down > 0, "{preset}");
         // Counted over RDMA alone, and not where schemes keep a message to its path or send too little.
-        assert!(sim.totals().reordered > 0 || preset != "none", "the trial reorders nothing");
+        assert!(sim.totals().hosts.reordered > 0 || preset != "none", "the trial reorders nothing");
     }
 }
 
@@ -163,8 +163,8 @@ fn a_receiver_that_dies_stops_its_flows_and_nothing_else() {
         check_ledger(&sim.totals());
         // All are given up but one that starts over TCP without a way to its host: it waits for a link.
         let begun = if tcp { 2 } else { 3 };
-        assert_eq!((sim.totals().given_up, sim.is_over()), (begun, true), "{preset}");
-        assert!(sim.totals().timeouts <= 12, "{preset}: {}", sim.totals().timeouts);
+        assert_eq!((sim.totals().hosts.given_up, sim.is_over()), (begun, true), "{preset}");
+        assert!(sim.totals().hosts.timeouts <= 12, "{preset}: {}", sim.totals().hosts.timeouts);
         let flows = sim.flows();
         assert_eq!(flows[2].delivered, flows[2].bytes, "{preset}: {:?}", flows[2]);
         for dead in [0, 1, 3] {

@@ -65,7 +65,7 @@ fn jain(rates: &[f64]) -> f64 {
 fn check_no_loss_of_data(sim: &Simulation) {
     let drops = sim.totals().drops;
     assert_eq!(drops.total(), drops.shaper, "{drops:?}");
-    assert_eq!((sim.totals().timeouts, sim.totals().nacks), (0, 0));
+    assert_eq!((sim.totals().hosts.timeouts, sim.totals().hosts.nacks), (0, 0));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn irn_neither_slows_flows_down_nor_takes_what_is_in_flight_for_lost() {
         let mut sim = run(dumbbell(n), traffic, pairs(n));
         let sum: f64 = goodput(&mut sim, Time::from_ms(2), Time::from_ms(10)).iter().sum();
         check_no_loss_of_data(&sim);
-        assert_eq!(sim.totals().duplicates, 0);
+        assert_eq!(sim.totals().hosts.duplicates, 0);
         sum
     };
     for n in [1, 2, 10] {

@@ -59,10 +59,10 @@ fn a_message_is_given_up_after_so_many_timeouts_and_both_its_ends_are_freed() {
             let mut sim = simulation(network(graph), vec![limited("none", recovery, 3)], messages);
             // The last progress was at 70 us at most; three timeouts later nothing is given up yet.
             run_to(&mut sim, ms(3) + us(50));
-            assert_eq!((sim.totals().given_up, sim.open_queue_pairs()), (0, (1, 1)), "{recovery:?}");
+            assert_eq!((sim.totals().hosts.given_up, sim.open_queue_pairs()), (0, (1, 1)), "{recovery:?}");
             finish(&mut sim);
             let (flow, totals) = (sim.flows()[0], sim.totals());
-            assert_eq!((flow.timeouts, totals.timeouts, totals.given_up), (3, 3, 1), "{recovery:?}");
+            assert_eq!((flow.timeouts, totals.hosts.timeouts, totals.hosts.given_up), (3, 3, 1), "{recovery:?}");
             assert_eq!((sim.open_queue_pairs(), sim.open_messages()), ((0, 0), 1), "{recovery:?}");
             assert!(flow.finished == Time::NEVER && flow.delivered > 0 && flow.delivered < flow.bytes, "{flow:?}");
             assert!(flow.packets_sent > 0 && flow.packets_arrived > 0 && flow.packets_resent > 0, "{flow:?}");
@@ -82,7 +82,7 @@ fn progress_between_timeouts_begins_the_count_again() {
             let one = limited("none", recovery, retries);
             let mut sim = simulation(broken(0, outages.clone()), vec![one], messages);
             finish(&mut sim);
-            (sim.totals().given_up, sim.flows()[0].timeouts, sim.flows()[0].finished.is_some())
+            (sim.totals().hosts.given_up, sim.flows()[0].timeouts, sim.flows()[0].finished.is_some())
         };
         let (given_up, timeouts, finished) = run(3);
         assert!(given_up == 0 && finished && timeouts > 4, "{recovery:?}: {given_up} {timeouts} {finished}");
@@ -109,7 +109,7 @@ fn after_a_connection_was_given_up_later_messages_get_a_new_one() {
         finish(&mut sim);
         let finished: Vec<bool> = sim.flows().iter().map(|flow| flow.finished.is_some()).collect();
         assert_eq!(finished, [true, false, false, true, true], "{recovery:?}");
-        assert_eq!((sim.totals().given_up, sim.open_queue_pairs()), (1, (1, 1)), "{recovery:?}");
+        assert_eq!((sim.totals().hosts.given_up, sim.open_queue_pairs()), (1, (1, 1)), "{recovery:?}");
         assert!(sim.flows()[4].finished < ms(31) + us(100), "{recovery:?}");
     }
 }
@@ -161,7 +161,7 @@ proptest! {
         let one = run(&vec![0; config.graph.names.len()]);
         check_ledger(&one.0);
         let lost = one.1.iter().filter(|flow| flow.finished == Time::NEVER).count() as u64;
-        prop_assert!(one.0.given_up > 0 || lost == 0, "{:?}", one.0);
+        prop_assert!(one.0.hosts.given_up > 0 || lost == 0, "{:?}", one.0);
         // Link failures change all routes at once, and run on one thread.
         if whole {
             prop_assert_eq!(run(&cut(&config.graph, 2)), one);

@@ -246,7 +246,7 @@ fn pauses_travel_hop_by_hop_to_the_hosts_and_everything_empties_after() {
     assert_eq!(first(s2, s3), None);
     assert_eq!(first(3, s3), None);
     // Each pause is a frame on the link, and so is the resume that ends it.
-    let (pauses, hops) = (sim.incidents().pauses, sim.totals().packet_hops);
+    let (pauses, hops) = (sim.incidents().seen.pauses, sim.totals().packet_hops);
     assert!(pauses > 4);
     assert_eq!(hops, 400 * 2 * (5 + 3) + 2 * pauses);
     // The bottleneck was never without work: 800 packets back to back.
@@ -339,7 +339,7 @@ fn a_class_that_is_not_lossless_is_never_paused() {
     let mut sim = simulation(config, traffics, vec![lossy]);
     finish(&mut sim);
     check_all_arrived(&sim);
-    assert_eq!(sim.incidents().pauses, 0);
+    assert_eq!(sim.incidents().seen.pauses, 0);
     let drops = sim.totals().drops;
     assert!(drops.buffer > 0);
     assert_eq!(drops, Drops { buffer: drops.buffer, ..Drops::default() });
@@ -455,6 +455,6 @@ proptest! {
         finish(&mut sim);
         check_all_arrived(&sim);
         prop_assert_eq!(sim.totals().drops, Drops::default());
-        prop_assert_eq!(sim.totals().nacks, 0);
+        prop_assert_eq!(sim.totals().hosts.nacks, 0);
     }
 }

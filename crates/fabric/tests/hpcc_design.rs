@@ -98,7 +98,7 @@ fn hpcc_fig13_overreaction() {
             "{preset}: peak {peak} B, below a tenth at {}, least {least} of the link after",
             ns(100 * (gone as u64 + 1))
         );
-        assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+        assert_eq!((sim.totals().drops, sim.incidents().seen.pauses), (Drops::default(), 0));
         (peak as f64, (gone + 1) as f64 / 10.0, least)
     };
     let (peak, drained, least) = run("hpcc");
@@ -360,5 +360,5 @@ fn sixty_four_bursts_drain_at_line_rate_without_pauses() {
     assert!((0.8..=1.2).contains(&(after * 64.0 / initial / root(64.0))), "{after}");
     assert!(between as f64 * 1000.0 <= 0.15 * initial, "{between}");
     assert!((0.97..=1.03).contains(&drain), "{drain}");
-    assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+    assert_eq!((sim.totals().drops, sim.incidents().seen.pauses), (Drops::default(), 0));
 }

@@ -288,7 +288,7 @@ fn a_gap_makes_one_nak_and_starts_again_at_what_was_lost() {
     // What the receiver has been sent in order, and the naks that it should answer with.
     let naks: Vec<(Time, u64)> =
         on(2, 0).iter().filter(|p| p.head.kind == Kind::Nack).map(|p| (arrives(&sim, p), p.head.seq)).collect();
-    assert_eq!((naks.len(), totals.nacks, totals.timeouts), (3, 3, 0));
+    assert_eq!((naks.len(), totals.hosts.nacks, totals.hosts.timeouts), (3, 3, 0));
     let sent = on(0, 2);
     for (at, missing) in &naks {
         let again = sent.iter().find(|packet| packet.time >= *at).expect("it goes on");

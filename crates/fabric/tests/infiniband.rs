@@ -84,7 +84,7 @@ fn an_incast_over_credits_holds_up_who_passes_by_and_gaps_free_it() {
     assert_eq!((counters(&with, LEFT, RIGHT).marked, ccti(&with, 4)), (0, 0.0));
     assert!((0..4).all(|message| ccti(&with, message) > 0.0));
     for sim in [&without, &with] {
-        assert_eq!((sim.totals().drops, sim.incidents().pauses), (Drops::default(), 0));
+        assert_eq!((sim.totals().drops, sim.incidents().seen.pauses), (Drops::default(), 0));
     }
 }
 
@@ -238,7 +238,7 @@ proptest! {
     fn any_messages_all_arrive_and_indices_keep_their_bounds(case in any_case(), partitions in 2usize..5) {
         let sim = within_bounds(&case);
         check_all_arrived(&sim);
-        prop_assert_eq!((sim.totals().drops, sim.totals().timeouts), (Drops::default(), 0));
+        prop_assert_eq!((sim.totals().drops, sim.totals().hosts.timeouts), (Drops::default(), 0));
         // Never faster than the line, and no step up without a mark.
         prop_assert!(sim.flows().iter().all(|flow| flow.finished - flow.start >= flow.ideal));
         for counters in sim.traffic_counters() {

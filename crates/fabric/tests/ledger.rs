@@ -34,9 +34,9 @@ fn check_counts(sim: &Simulation) {
     assert_eq!(ports.iter().map(|p| p.packets).sum::<u64>(), totals.packet_hops);
     check_classes(sim);
     // What a host without any link cannot even send is counted, but has no place.
-    let placed = sim.incidents().drops;
+    let placed = sim.incidents().seen.drops;
     assert!((totals.drops.total() - totals.drops.no_route..=totals.drops.total()).contains(&placed), "{totals:?}");
-    assert_eq!(ports.iter().map(|p| p.pauses).sum::<u64>(), sim.incidents().pauses);
+    assert_eq!(ports.iter().map(|p| p.pauses).sum::<u64>(), sim.incidents().seen.pauses);
     let outages = sim.config().graph.links.iter().any(|l| !l.outages.is_empty());
     for (case, flow) in flows.iter().enumerate() {
         assert!(flow.delivered <= flow.bytes, "{case}: {flow:?}");
@@ -94,7 +94,7 @@ proptest! {
         prop_assert_eq!(drops, Drops { buffer: drops.buffer, ..credits }, "only lossy classes lose packets");
         if matches!(case.config.buffer, BufferPolicy::Unlimited) {
             prop_assert_eq!(drops, credits);
-            prop_assert_eq!(sim.totals().nacks, 0);
+            prop_assert_eq!(sim.totals().hosts.nacks, 0);
         }
     }
 

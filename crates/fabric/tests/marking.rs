@@ -128,7 +128,7 @@ fn only_packets_that_may_be_marked_are() {
     assert_eq!(counters(&sim, 3, 4).marked, hearing.packets_marked);
     // The two share a scheme with the same parameters, so its receiver saw just these.
     assert_eq!(hearing.actions.get(Action::MarkSeen), hearing.packets_marked);
-    assert!(sim.totals().cnps > 0 && sim.flows()[0].packets_marked == 0);
+    assert!(sim.totals().hosts.cnps > 0 && sim.flows()[0].packets_marked == 0);
 }
 
 #[test]

@@ -162,7 +162,7 @@ fn a_slow_host_takes_packets_at_its_rate() {
     // The first packet comes at 4.4 us; 1 Gb/s is 12 us a packet.
     let sim = ten_packets(vec![slow(gbps(1), 1_000_000, Time::NEVER)], true);
     assert_eq!(sim.flows()[0].finished, ns(4_400 + 10 * 12_000));
-    assert_eq!(sim.incidents().pauses, 0);
+    assert_eq!(sim.incidents().seen.pauses, 0);
     check_all_arrived(&sim);
     // The same as a share of its link.
     let kind = FaultKind::SlowReceiver { drain: Drain::Share(0.1), buffer: 1_000_000 };
@@ -204,7 +204,7 @@ fn a_slow_host_loses_packets_of_a_lossy_class() {
     assert!(drops.receiver > 0);
     assert_eq!(drops, Drops { receiver: drops.receiver, ..Drops::default() });
     assert_eq!(counters(&sim, 2, 1).dropped, drops.receiver, "counted at the port that sent them");
-    assert_eq!(sim.incidents().pauses, 0);
+    assert_eq!(sim.incidents().seen.pauses, 0);
 }
 
 fn watched(action: WatchdogAction, messages: Vec<Message>) -> Simulation {
@@ -227,7 +227,7 @@ fn a_watchdog_drops_from_its_time_until_pauses_have_been_absent() {
     run_to(&mut sim, us(500));
     // 50 us after the pause at 101.0512. What waited at switches 3 and 4 upstream can go on then: a RESUME.
     assert_eq!(storms(&sim), [(us(150) + FRAME, port(&sim, 4, 1))]);
-    assert_eq!((sim.totals().storms, sim.incidents().storms), (1, 1));
+    assert_eq!((sim.totals().storms, sim.incidents().seen.storms), (1, 1));
     assert_eq!(pauses_of(&sim, 3, 4), [(106_051.2, 152_102.4)]);
     // The storm ends at 301.0512; 20 us later packets pass.
     let dropped: Vec<Time> = (sim.incidents().kept.iter())
@@ -237,7 +237,7 @@ fn a_watchdog_drops_from_its_time_until_pauses_have_been_absent() {
     assert_eq!(dropped.iter().filter(|at| **at == us(150) + FRAME).count() as u64, waiting / WIRE);
     let ends = sim.incidents().kept.iter().filter(|i| i.what == What::StormEnd(1)).map(|i| (i.time, i.port));
     assert_eq!(ends.collect::<Vec<_>>(), [(us(320) + FRAME, port(&sim, 4, 1))]);
-    assert_eq!(sim.incidents().storm_ends, 1);
+    assert_eq!(sim.incidents().seen.storm_ends, 1);
     let last = *dropped.last().unwrap();
     assert!(last < us(320) + FRAME && last + ns(1200) >= us(320) + FRAME, "{last}");
     let drops = sim.totals().drops;

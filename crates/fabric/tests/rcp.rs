@@ -38,7 +38,7 @@ fn data_begins_a_round_trip_after_the_request_at_the_told_rate() {
     let second = Rate::from_mbps(500).tx_time(u64::from(sim.config().packet.header) + PAYLOAD + 8);
     let least = us(30) + second;
     assert!(flow.finished > least && flow.finished < least + us(3), "{} and {least}", flow.finished);
-    assert_eq!((flow.packets_sent, sim.totals().timeouts), (2, 0));
+    assert_eq!((flow.packets_sent, sim.totals().hosts.timeouts), (2, 0));
 }
 
 #[test]

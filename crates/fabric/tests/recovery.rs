@@ -37,7 +37,7 @@ fn a_lost_packet_makes_a_nack_and_all_from_it_on_is_sent_again() {
     // Packet 1 of ten is lost.
     let sim = story(pair(&[ns(1_800)]), traffic("none"), 10);
     assert_eq!(sim.totals().drops, Drops { link_down: 1, ..Drops::default() });
-    assert_eq!((sim.totals().nacks, sim.totals().timeouts), (1, 0));
+    assert_eq!((sim.totals().hosts.nacks, sim.totals().hosts.timeouts), (1, 0));
     let flow = sim.flows()[0];
     // Packet 2 arrives at 5 us and makes the NACK, which is back at 5.3024 us, when packet 4 is in flight. Packets 1 to
     // 9 follow from 6 us on.
@@ -53,7 +53,7 @@ fn a_second_nack_for_the_same_byte_waits_for_its_interval() {
     let lost = [ns(1_800), ns(6_600)];
     let sim = story(pair(&lost), traffic("none"), 10);
     // The interval of 500 us has not passed: the timeout, 1 ms after the last progress, comes to help.
-    assert_eq!((sim.totals().nacks, sim.totals().timeouts), (1, 1));
+    assert_eq!((sim.totals().hosts.nacks, sim.totals().hosts.timeouts), (1, 1));
     // The ACK of packet 0 was the last progress.
     let timeout = ps(DATA + ACK) + Time::from_ms(1);
     assert_eq!(sim.flows()[0].finished, timeout + ns(8 * 1_200) + ps(DATA));
@@ -61,14 +61,14 @@ fn a_second_nack_for_the_same_byte_waits_for_its_interval() {
     let mut eager = traffic("none");
     eager.endpoint.nack_interval = us(3);
     let sim = story(pair(&lost), eager, 10);
-    assert_eq!((sim.totals().nacks, sim.totals().timeouts), (2, 0));
+    assert_eq!((sim.totals().hosts.nacks, sim.totals().hosts.timeouts), (2, 0));
 }
 
 #[test]
 fn only_the_timer_detects_a_lost_last_packet() {
     // Packet 2 of three is lost; the ACK of packet 1 is back before it is due.
     let sim = story(pair(&[ns(3_000)]), traffic("none"), 3);
-    assert_eq!((sim.totals().nacks, sim.totals().timeouts), (0, 1));
+    assert_eq!((sim.totals().hosts.nacks, sim.totals().hosts.timeouts), (0, 1));
     let flow = sim.flows()[0];
     let timeout = ns(1_200) + ps(DATA + ACK) + Time::from_ms(1);
     assert_eq!(flow.finished, timeout + ps(DATA));
@@ -80,7 +80,7 @@ fn a_lost_only_packet_comes_again_after_the_timeout() {
     // And once more, when it is lost again.
     let lost = [ns(600), Time::from_ms(1) + ns(600)];
     let sim = story(pair(&lost), traffic("none"), 1);
-    assert_eq!(sim.totals().timeouts, 2);
+    assert_eq!(sim.totals().hosts.timeouts, 2);
     assert_eq!(sim.flows()[0].finished, Time::from_ms(2) + ps(DATA));
 }
 
@@ -113,7 +113,7 @@ fn a_lost_ack_in_the_middle_costs_nothing() {
     // The ACK of packet 0, in flight when packet 2 is half sent: packet 2 is lost as well.
     let sim = story(pair(&[ns(2_800)]), traffic("none"), 10);
     assert_eq!(sim.totals().drops, Drops { link_down: 2, ..Drops::default() });
-    assert_eq!((sim.totals().nacks, sim.totals().timeouts), (1, 0));
+    assert_eq!((sim.totals().hosts.nacks, sim.totals().hosts.timeouts), (1, 0));
     assert_eq!(sim.flows()[0].packets_arrived, 13);
 }
 
@@ -146,7 +146,7 @@ fn an_ack_per_chunk_survives_losses_and_small_windows() {
     let mut wide = traffic("fixed-window");
     wide.endpoint.ack_chunk = 60 * 1460;
     let sim = story(pair(&[ns(1_800)]), wide, 200);
-    assert!(sim.totals().timeouts > 0);
+    assert!(sim.totals().hosts.timeouts > 0);
 }
 
 /// Messages between the same two hosts over two leaves and four spines of different lengths.
@@ -162,7 +162,7 @@ fn over_unequal_spines(connection: bool, messages: u64) -> Simulation {
     let mut sim = simulation(network(graph), vec![one], messages);
     finish(&mut sim);
     check_all_arrived(&sim);
-    assert_eq!((sim.totals().nacks, sim.totals().timeouts, sim.totals().drops.total()), (0, 0, 0));
+    assert_eq!((sim.totals().hosts.nacks, sim.totals().hosts.timeouts, sim.totals().drops.total()), (0, 0, 0));
     sim
 }
 
@@ -204,10 +204,10 @@ fn in_a_connection_a_loss_holds_the_next_message_up_and_alone_it_does_not() {
         check_all_arrived(&sim);
         let [first, second] = sim.flows()[..] else { panic!("two messages") };
         if connection {
-            assert_eq!(sim.totals().nacks, 1, "the second shows that the first is missing");
+            assert_eq!(sim.totals().hosts.nacks, 1, "the second shows that the first is missing");
             assert!(first.finished < second.finished && second.finished < us(20), "{first:?} {second:?}");
         } else {
-            assert_eq!(sim.totals().timeouts, 1);
+            assert_eq!(sim.totals().hosts.timeouts, 1);
             assert_eq!(second.finished, ns(1_200) + ps(DATA));
             assert_eq!(first.finished, us(200) + ps(DATA));
         }
@@ -298,7 +298,7 @@ fn a_link_that_stays_down_leaves_messages_unfinished_and_the_rest_alone() {
     assert_eq!(flows[2].packets_sent, 0);
     // Once per timeout all of it is tried again, and dropped at the switch; nothing else happens.
     let totals = sim.totals();
-    assert!(totals.drops.no_route > 0 && (30..60).contains(&totals.timeouts), "{totals:?}");
+    assert!(totals.drops.no_route > 0 && (30..60).contains(&totals.hosts.timeouts), "{totals:?}");
     assert!(totals.events < 20_000, "{totals:?}");
 }
 
@@ -439,7 +439,10 @@ fn selective_retransmission_sends_the_lost_packet_alone() {
     assert_eq!(flow.finished, ns(6_000 + 5 * 1_200) + ps(DATA));
     // Packets 2, 3 and 4 arrive before it. That is a loss and no reordering.
     let totals = sim.totals();
-    assert_eq!((totals.nacks, totals.timeouts, totals.duplicates, totals.reordered), (3, 0, 0, 0));
+    assert_eq!(
+        (totals.hosts.nacks, totals.hosts.timeouts, totals.hosts.duplicates, totals.hosts.reordered),
+        (3, 0, 0, 0)
+    );
 }
 
 #[test]
@@ -451,7 +454,7 @@ fn the_short_timeout_repairs_a_lost_tail() {
         let mut one = with("none", Recovery::Selective(rules));
         one.endpoint.timeout = us(100);
         let sim = story(pair(&lost), one, 10);
-        assert_eq!((sim.totals().timeouts, sim.flows()[0].packets_resent), (1, 1));
+        assert_eq!((sim.totals().hosts.timeouts, sim.flows()[0].packets_resent), (1, 1));
         // Packet 8 is the last one acknowledged.
         assert_eq!(sim.flows()[0].finished, ns(8 * 1_200) + ps(DATA + ACK) + timeout + ps(DATA));
     }
@@ -526,7 +529,11 @@ fn without_losses_every_recovery_gives_the_same_run() {
         let of = |recovery| {
             let (last, resent, sim) = run(recovery);
             let totals = sim.totals();
-            assert_eq!((totals.drops.total(), resent, totals.duplicates, totals.nacks), (0, 0, 0, 0), "{scheme}");
+            assert_eq!(
+                (totals.drops.total(), resent, totals.hosts.duplicates, totals.hosts.nacks),
+                (0, 0, 0, 0),
+                "{scheme}"
+            );
             (last, totals.event_hash)
         };
         let back = of(Recovery::GoBackN);

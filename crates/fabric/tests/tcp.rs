@@ -127,7 +127,7 @@ fn an_incast_that_overflows_its_port_arrives_after_timeouts() {
     let flows = sim.flows();
     let timeouts: u32 = flows.iter().map(|f| f.timeouts).sum();
     // A FIN that is lost delays no message.
-    assert!(timeouts as u64 <= sim.totals().timeouts);
+    assert!(timeouts as u64 <= sim.totals().hosts.timeouts);
     assert!(timeouts > 0 && sim.totals().drops.buffer > 0);
     // What was lost was sent again, and what arrived twice is counted as such.
     for flow in flows {
@@ -318,7 +318,7 @@ fn a_connection_whose_packets_all_vanish_is_given_up_and_its_message_stays_unfin
     assert!(sim.run_until(Time::from_s(50), 3_000_000));
     let (flow, totals) = (sim.flows()[0], sim.totals());
     assert!(flow.finished == Time::NEVER && flow.delivered > 0 && flow.delivered < flow.bytes, "{flow:?}");
-    assert_eq!((flow.timeouts, totals.timeouts, totals.given_up), (5, 5, 1));
+    assert_eq!((flow.timeouts, totals.hosts.timeouts, totals.hosts.given_up), (5, 5, 1));
     assert_eq!(sim.open_messages(), 1);
 }
 

@@ -109,7 +109,7 @@ fn an_incast_with_pauses_and_notices_is_the_same() {
     let case = incast(3);
     let stops = [us(50), Time::from_ms(5)];
     let expected = whole(&case, &stops);
-    assert!(expected[1].totals.cnps > 0 && expected[1].incidents.pauses > 0);
+    assert!(expected[1].totals.hosts.cnps > 0 && expected[1].incidents.seen.pauses > 0);
     assert!(expected[1].flows.iter().all(|flow| flow.acked.is_some()));
     for partitions in [2, 3, 8] {
         assert_eq!(
@@ -185,7 +185,7 @@ fn deflections_without_pfc_are_the_same() {
     let case = Case { config, traffics, messages: hot.chain(short).collect() };
     let stops = [us(300), Time::from_ms(20)];
     let expected = whole(&case, &stops);
-    assert!(expected[1].totals.detour_bytes > 0, "{:?}", expected[1].traffics);
+    assert!(expected[1].totals.hosts.detour_bytes > 0, "{:?}", expected[1].traffics);
     assert!(expected[1].flows.iter().all(|flow| flow.acked.is_some()));
     for partitions in [2, 3, 8] {
         let found = in_partitions(&case, &any_cut(&case, partitions, 7), true, &stops);

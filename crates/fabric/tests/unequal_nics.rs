@@ -99,5 +99,5 @@ fn marks_reach_a_sender_that_is_faster_than_its_receiver() {
     // Packet 356 finds 400 KB before it, waits for them for 32 us, and its CNP is back at 62.9 us: 2,096 packets have
     // left, and 1,572 of them wait when the last one arrives. At half of its rate the sender is still too fast.
     assert!((1_572 * WIRE..1_950 * WIRE).contains(&peak(&sim)), "{}", peak(&sim));
-    assert!(sim.totals().cnps > 0);
+    assert!(sim.totals().hosts.cnps > 0);
 }

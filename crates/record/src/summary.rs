@@ -234,7 +234,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
     let peak = switch_ports.filter(|(from, _)| !run.graph.is_host(*from)).map(|(_, port)| port.peak_queue).max();
     let traffics: Vec<TrafficSummary> = summarise_traffics(run, sizes);
     let link_bytes: u64 = run.ports.iter().map(|port| port.bytes).sum();
-    let detour_bytes = run.totals.detour_bytes;
+    let detour_bytes = run.totals.hosts.detour_bytes;
     let others = link_bytes.saturating_sub(detour_bytes);
     let network = NetworkSummary {
         stopped_us: us(run.stopped),
@@ -256,16 +256,16 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
         pauses: run.ports.iter().map(|port| port.pauses).sum(),
         credit_wait_us: run.ports.iter().map(|port| us(port.credit_wait)).sum(),
         storms: run.totals.storms,
-        cnps: run.totals.cnps,
+        cnps: run.totals.hosts.cnps,
         marked: run.ports.iter().map(|port| port.marked).sum(),
         peak_queue_bytes: peak.unwrap_or(0),
-        timeouts: run.totals.timeouts,
-        given_up: run.totals.given_up,
-        nacks: run.totals.nacks,
-        duplicates: run.totals.duplicates,
+        timeouts: run.totals.hosts.timeouts,
+        given_up: run.totals.hosts.given_up,
+        nacks: run.totals.hosts.nacks,
+        duplicates: run.totals.hosts.duplicates,
         packet_hops: run.totals.packet_hops,
-        reordered: run.totals.reordered,
-        reorder_distance_bytes: run.totals.reorder_distance,
+        reordered: run.totals.hosts.reordered,
+        reorder_distance_bytes: run.totals.hosts.reorder_distance,
         link_bytes,
         detour_bytes,
         load_increase: (others > 0).then(|| detour_bytes as f64 / others as f64),

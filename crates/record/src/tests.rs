@@ -7,8 +7,8 @@ use arrow_array::{Array, RecordBatch};
 use fanin_cc::Action;
 use fanin_fabric::topology::{Cable, Star};
 use fanin_fabric::{
-    Cause, ClassCounters, Drops, FlowRecord, Hop, HostWait, Message, PauseCause, PauseRecord, PortCounters, Totals,
-    TrafficCounters,
+    Cause, ClassCounters, Drops, FlowRecord, Hop, HostTotals, HostWait, Message, PauseCause, PauseRecord, PortCounters,
+    Totals, TrafficCounters,
 };
 use fanin_units::{NodeId, PortId, Rate, Time};
 
@@ -131,7 +131,7 @@ pub fn example() -> Run {
             packet_hops: 1000,
             event_hash: 0xabc,
             // Traffics of one scheme share its actions, so these two cannot be added up.
-            cnps: 2,
+            hosts: HostTotals { cnps: 2, ..HostTotals::default() },
             drops: Drops { buffer: 1, lossless: 2, ..Drops::default() },
             ..Totals::default()
         },
@@ -385,9 +385,9 @@ fn detoured() -> Run {
         *flow = FlowRecord { links, deflections, attempts: 2, reordered: 5, ..*flow };
     }
     run.totals.drops = Drops { blocked: 3, wrong_host: 4, ..Drops::default() };
-    run.totals.reordered = 10;
-    run.totals.reorder_distance = 3000;
-    run.totals.detour_bytes = 2500;
+    run.totals.hosts.reordered = 10;
+    run.totals.hosts.reorder_distance = 3000;
+    run.totals.hosts.detour_bytes = 2500;
     run.ports[0].bytes = 12_500;
     run.ports[3].bytes = 40_000;
     run

@@ -8,9 +8,11 @@
 
 extern crate alloc;
 
+mod count;
 mod quantity;
 mod text;
 
+pub use count::Count;
 pub use quantity::{Bytes, Rate, Time};
 pub use text::UnitError;
 

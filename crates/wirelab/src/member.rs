@@ -13,7 +13,7 @@ use crate::options::Stall;
 use crate::pace::{MOST_BEHIND, Timing};
 use crate::timed::Timed;
 use crate::veth;
-use crate::words::{Reader, Words};
+use crate::words::{Reader, Wire, Words};
 use fanin_experiment::Spec;
 use fanin_transport::os;
 use fanin_units::{NodeId, Time};

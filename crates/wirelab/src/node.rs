@@ -5,7 +5,10 @@ use fanin_cc::{Header, HeaderOverhead};
 use fanin_experiment::built::Built;
 use fanin_fabric::outside::{NO_ROUTE, OnLink, Paths, Switches};
 use fanin_fabric::triggers::Triggers;
-use fanin_fabric::{ClassCounters, Dependency, DropCause, Drops, Incident, Incidents, Message, Totals, What};
+use fanin_fabric::{
+    ClassCounters, Dependency, DropCause, Drops, Incident, IncidentCounts, Incidents, Message, Totals, TrafficCounters,
+    What,
+};
 use fanin_transport::frame::Layout;
 use fanin_transport::{Carried, Class, Config, Control, Directory, Formats, Known, LinkConfig, Notice, Out, Path};
 use fanin_transport::{Post, Sent, Station};
@@ -284,17 +287,6 @@ impl Node for HostNode {
 
     fn report(&mut self, full: bool) -> Report {
         let station = &self.station;
-        let sums = |of: &fanin_fabric::TrafficCounters| {
-            [
-                of.started,
-                of.finished,
-                of.delivered,
-                of.packets_arrived,
-                of.packets_marked,
-                of.reordered,
-                of.reorder_distance,
-            ]
-        };
         let ports = station.ports().map(|(port, [packets, bytes, peak], classes)| PortReport {
             port,
             packets,
@@ -317,7 +309,7 @@ impl Node for HostNode {
             open: self.open,
             loaded: u64::from(self.loaded),
             all_loaded: self.messages.peek().is_none(),
-            counters: station.counters().iter().map(sums).collect(),
+            counters: station.counters().to_vec(),
             endless: station.endless_delivered(),
             ports: ports.collect(),
             ..Report::default()
@@ -332,14 +324,7 @@ impl Node for HostNode {
             events: of.events,
             event_hash: station.directory().event_hash,
             drops: Drops { shaper: of.shaper, wrong_host: of.wrong_host, no_route: of.no_route, ..Drops::default() },
-            timeouts: of.host.timeouts,
-            given_up: of.host.given_up,
-            nacks: of.host.nacks,
-            duplicates: of.host.duplicates,
-            cnps: of.host.cnps,
-            reordered: of.host.reordered,
-            reorder_distance: of.host.reorder_distance,
-            detour_bytes: of.host.detour_bytes,
+            hosts: of.host,
             ..Totals::default()
         };
         (report.totals.ledger.sent, report.totals.ledger.delivered) = (of.sent, of.delivered);
@@ -354,11 +339,14 @@ impl Node for HostNode {
                 fanin_transport::What::Dropped => What::Dropped(DropCause::Shaper),
                 fanin_transport::What::NoRoute => What::Dropped(DropCause::NoRoute),
             };
-            (Incident { time: of.time, port: of.port, what }, of.cause)
+            Incident { time: of.time, port: of.port, what }
         };
-        report.incidents = station.incidents().iter().map(incident).collect();
         let [drops, pauses] = station.incidents_seen();
-        report.seen = [drops, pauses, 0, 0, 0];
+        report.incidents = Incidents {
+            kept: station.incidents().iter().map(incident).collect(),
+            seen: IncidentCounts { drops, pauses, ..IncidentCounts::default() },
+        };
+        report.causes = station.incidents().iter().map(|of| of.cause).collect();
         report
     }
 }
@@ -471,7 +459,7 @@ impl Node for SwitchNode {
         };
         let mut report = Report {
             all_loaded: true,
-            counters: vec![[0; 7]; self.traffics],
+            counters: vec![TrafficCounters::default(); self.traffics],
             endless: vec![0; self.traffics],
             ports: own.map(port).collect(),
             ..Report::default()
@@ -485,9 +473,7 @@ impl Node for SwitchNode {
         report.actions = (0..self.schemes).map(|scheme| self.switches.actions(scheme).clone()).collect();
         report.dropped = self.switches.dropped().to_vec();
         let (incidents, causes) = self.switches.incidents();
-        report.incidents = incidents.kept.iter().copied().zip(causes.iter().copied()).collect();
-        let Incidents { drops, pauses, circular_waits, storms, storm_ends, .. } = *incidents;
-        report.seen = [drops, pauses, circular_waits, storms, storm_ends];
+        (report.incidents, report.causes) = (incidents.clone(), causes.to_vec());
         let from_hosts = ports.filter(|port| graph.is_host(ends(&self.paths, *port).0));
         report.dropped_from = from_hosts.map(|port| (port, self.switches.dropped_from(port))).collect();
         let peak = |scheme: u16| {

@@ -1,7 +1,7 @@
 //! Real time: the clock of a network that is slower than it would be, how late its frames and its parts are, and
 //! whether its results count.
 
-use crate::words::{Reader, Words};
+use crate::words::fields;
 use fanin_transport::os;
 use fanin_units::Time;
 use std::time::Duration;
@@ -111,16 +111,9 @@ impl Spread {
         }
         self.largest
     }
-
-    fn write(&self, words: &mut Words) {
-        words.put(self.largest);
-        words.list(&self.counts);
-    }
-
-    fn read(words: &mut Reader<'_>) -> Option<Self> {
-        Some(Self { largest: words.word()?, counts: words.list()? })
-    }
 }
+
+fields!(Spread { largest, counts });
 
 /// How late a part of a network was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,20 +151,9 @@ impl Timing {
         self.moved += other.moved;
         self.gap = self.gap.max(other.gap);
     }
-
-    /// As words.
-    pub fn write(&self, words: &mut Words) {
-        [&self.lateness, &self.relative, &self.behind].into_iter().for_each(|spread| spread.write(words));
-        words.all([self.late, self.moved, self.gap.as_ps()]);
-    }
-
-    /// From words; `None` where they end too early.
-    pub fn read(words: &mut Reader<'_>) -> Option<Self> {
-        let (lateness, relative, behind) = (Spread::read(words)?, Spread::read(words)?, Spread::read(words)?);
-        let [late, moved, gap] = words.words()?;
-        Some(Self { lateness, relative, behind, late, moved, gap: Time::from_ps(gap) })
-    }
 }
+
+fields!(Timing { lateness, relative, late, moved, behind, gap });
 
 /// The next of 1, 2, 5, 10, 20, ... that is not less.
 pub fn round_up(n: f64) -> u64 {
@@ -237,6 +219,7 @@ pub fn rejected(parts: &[Timing], slowdown: u64, suspended: Duration) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::{Reader, Wire, Words};
 
     #[test]
     fn quantiles_are_exact_to_3_percent() {

@@ -5,7 +5,7 @@ use crate::member::{ALIVE_EVERY, Init, answer, command, read, write};
 use crate::options::{Link, Options};
 use crate::pace::Timing;
 use crate::report::{Report, Reports};
-use crate::words::{Reader, Words};
+use crate::words::{Reader, Wire, Words};
 use fanin_transport::os;
 use fanin_units::Time;
 use std::ffi::OsString;

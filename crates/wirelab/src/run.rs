@@ -108,11 +108,11 @@ impl Engine for Wire<'_> {
     }
 
     fn started(&self) -> u64 {
-        self.latest.counted(0)
+        self.latest.counted(|of| of.started)
     }
 
     fn finished(&self) -> u64 {
-        self.latest.counted(1)
+        self.latest.counted(|of| of.finished)
     }
 
     fn open_messages(&self) -> u64 {
@@ -147,8 +147,8 @@ impl Engine for Wire<'_> {
     }
 
     fn watch_traffic(&self, traffic: u16) -> [(&'static str, f64); 2] {
-        let sum = |which| self.latest.of_traffic(traffic, which);
-        [("delivered_bytes", sum(2) as f64), ("open_messages", sum(0).saturating_sub(sum(1)) as f64)]
+        let of = self.latest.of_traffic(traffic);
+        [("delivered_bytes", of.delivered as f64), ("open_messages", of.started.saturating_sub(of.finished) as f64)]
     }
 
     fn port_counters(&self) -> Vec<PortCounters> {

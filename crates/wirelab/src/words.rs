@@ -1,7 +1,10 @@
 //! Numbers as bytes, between the processes of a run.
 
-use fanin_fabric::FlowRecord;
-use fanin_units::Time;
+use fanin_cc::Actions;
+use fanin_fabric::{
+    ClassCounters, DropCause, FlowRecord, Incident, IncidentCounts, Incidents, Totals, TrafficCounters, What,
+};
+use fanin_units::{Count, PortId, Time};
 
 /// Numbers of 64 bits, little-endian, one after another.
 #[derive(Clone, Debug, Default)]
@@ -22,16 +25,6 @@ impl Words {
     pub fn list(&mut self, words: &[u64]) {
         self.put(words.len() as u64);
         self.all(words.iter().copied());
-    }
-
-    /// Adds a record.
-    pub fn record(&mut self, of: &FlowRecord) {
-        self.all([of.start, of.finished, of.acked, of.ideal].map(Time::as_ps));
-        self.all([of.bytes, of.delivered, of.src.into(), of.dst.into(), of.group.into()]);
-        self.all([of.packets_sent, of.packets_resent, of.timeouts, of.packets_marked].map(u64::from));
-        self.all([of.packets_arrived, of.reordered].map(u64::from));
-        self.all([of.traffic, of.hops, of.links, of.attempts].map(u64::from));
-        self.all([of.deflections.into(), of.request.into(), of.given_up.into()]);
     }
 
     /// As bytes.
@@ -65,35 +58,166 @@ impl Reader<'_> {
         let len = self.word()?;
         (0..len).map(|_| self.word()).collect()
     }
+}
 
-    /// A record.
-    pub fn record(&mut self) -> Option<FlowRecord> {
-        let [start, finished, acked, ideal] = self.words()?.map(Time::from_ps);
-        let [bytes, delivered, src, dst, group] = self.words()?;
-        let [packets_sent, packets_resent, timeouts, packets_marked, packets_arrived, reordered] =
-            self.words()?.map(|word| word as u32);
-        let [traffic, hops, links, attempts] = self.words()?.map(|word| word as u16);
-        let [deflections, request, given_up] = self.words()?;
-        Some(FlowRecord {
-            start,
-            finished,
-            acked,
-            ideal,
-            bytes,
-            delivered,
-            packets_sent,
-            packets_resent,
-            timeouts,
-            packets_marked,
-            packets_arrived,
-            reordered,
-            hops,
-            links,
-            attempts,
-            deflections: deflections as u8,
-            request: request != 0,
-            given_up: given_up != 0,
-            ..FlowRecord::new(src as u32, dst as u32, bytes, traffic, group as u32)
+/// Something that is sent as numbers.
+pub trait Wire: Sized {
+    /// Appends it.
+    fn write(&self, words: &mut Words);
+
+    /// Reads one; `None` where it ends too early or is not of its type.
+    fn read(words: &mut Reader<'_>) -> Option<Self>;
+}
+
+macro_rules! numbers {
+    ($($type:ty),*) => {
+        $(impl Wire for $type {
+            fn write(&self, words: &mut Words) {
+                words.put(*self as u64);
+            }
+
+            fn read(words: &mut Reader<'_>) -> Option<Self> {
+                words.word().map(|word| word as Self)
+            }
+        })*
+    };
+}
+
+numbers!(u8, u16, u32, u64, i64);
+
+impl Wire for bool {
+    fn write(&self, words: &mut Words) {
+        words.put((*self).into());
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<Self> {
+        words.word().map(|word| word != 0)
+    }
+}
+
+impl Wire for PortId {
+    fn write(&self, words: &mut Words) {
+        self.0.write(words);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<Self> {
+        u32::read(words).map(Self)
+    }
+}
+
+impl<T: Wire> Wire for Option<T> {
+    fn write(&self, words: &mut Words) {
+        self.is_some().write(words);
+        self.iter().for_each(|of| of.write(words));
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<Self> {
+        if bool::read(words)? { T::read(words).map(Some) } else { Some(None) }
+    }
+}
+
+impl<T: Wire> Wire for Vec<T> {
+    fn write(&self, words: &mut Words) {
+        words.put(self.len() as u64);
+        self.iter().for_each(|of| of.write(words));
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<Self> {
+        let len = words.word()?;
+        (0..len).map(|_| T::read(words)).collect()
+    }
+}
+
+impl<A: Wire, B: Wire> Wire for (A, B) {
+    fn write(&self, words: &mut Words) {
+        self.0.write(words);
+        self.1.write(words);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<Self> {
+        Some((A::read(words)?, B::read(words)?))
+    }
+}
+
+macro_rules! counted {
+    ($($type:ty),*) => {
+        $(impl Wire for $type {
+            fn write(&self, words: &mut Words) {
+                Count::write(self, &mut |word| words.put(word));
+            }
+
+            fn read(words: &mut Reader<'_>) -> Option<Self> {
+                Count::read(&mut || words.word())
+            }
+        })*
+    };
+}
+
+counted!(Time, Actions, ClassCounters, IncidentCounts, Totals, TrafficCounters);
+
+/// Sends structs field by field. A field that is left out does not compile.
+macro_rules! fields {
+    ($type:ty { $($field:ident),* $(,)? }) => {
+        impl $crate::words::Wire for $type {
+            fn write(&self, words: &mut $crate::words::Words) {
+                $($crate::words::Wire::write(&self.$field, words);)*
+            }
+
+            fn read(words: &mut $crate::words::Reader<'_>) -> Option<Self> {
+                Some(Self { $($field: $crate::words::Wire::read(words)?,)* })
+            }
+        }
+    };
+}
+pub(crate) use fields;
+
+fields!(Incident { time, port, what });
+fields!(Incidents { kept, seen });
+fields!(FlowRecord {
+    start,
+    finished,
+    acked,
+    bytes,
+    delivered,
+    ideal,
+    src,
+    dst,
+    group,
+    packets_sent,
+    packets_resent,
+    timeouts,
+    packets_marked,
+    packets_arrived,
+    traffic,
+    hops,
+    links,
+    deflections,
+    attempts,
+    reordered,
+    request,
+    given_up,
+});
+
+impl Wire for What {
+    fn write(&self, words: &mut Words) {
+        let (kind, of): (u8, u8) = match *self {
+            Self::Dropped(cause) => (0, cause as u8),
+            Self::Paused(class) => (1, class),
+            Self::CircularWait(class) => (2, class),
+            Self::Storm(class) => (3, class),
+            Self::StormEnd(class) => (4, class),
+        };
+        (kind, of).write(words);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<Self> {
+        Some(match <(u8, u8)>::read(words)? {
+            (0, cause) => Self::Dropped(*DropCause::ALL.get(usize::from(cause))?),
+            (1, class) => Self::Paused(class),
+            (2, class) => Self::CircularWait(class),
+            (3, class) => Self::Storm(class),
+            (4, class) => Self::StormEnd(class),
+            _ => return None,
         })
     }
 }
@@ -125,9 +249,9 @@ mod tests {
             ..FlowRecord::new(16, 17, 18, 19, 20)
         };
         let mut words = Words::default();
-        words.record(&record);
+        record.write(&mut words);
         words.list(&[1, 2, 3]);
         let mut read = Reader(words.bytes());
-        assert_eq!((read.record(), read.list(), read.word()), (Some(record), Some(vec![1, 2, 3]), None));
+        assert_eq!((FlowRecord::read(&mut read), read.list(), read.word()), (Some(record), Some(vec![1, 2, 3]), None));
     }
 }

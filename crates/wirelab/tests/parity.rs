@@ -44,7 +44,7 @@ fn an_incast_in_a_star_with_pauses_under_every_scheme() {
         // What sends credits drops some of them, which a lossless network must not.
         let Some(spec) = try_spec(&text) else { continue };
         parity(preset, &text, Time::from_ms(1));
-        pauses += u32::from(simulated(spec.build(), Time::from_ms(1)).incidents().pauses > 0);
+        pauses += u32::from(simulated(spec.build(), Time::from_ms(1)).incidents().seen.pauses > 0);
     }
     assert!(pauses > 15, "{pauses} schemes with pauses");
 }
@@ -75,7 +75,7 @@ fn packets_balanced_in_every_way() {
         let text = experiment(&network, "dcqcn", &format!("{INCAST}rdma = {{ recovery = \"irn\" }}\n"));
         let until = Time::from_ms(1);
         parity(balancing, &text, until);
-        let of = simulated(spec(&text).build(), until).totals().reordered;
+        let of = simulated(spec(&text).build(), until).totals().hosts.reordered;
         assert!(of > 0 || balancing == "flowlets", "{balancing}: {of}");
     }
 }
@@ -94,7 +94,7 @@ fn pauses_and_losses_under_every_recovery() {
         let until = Time::from_ms(3);
         parity(name, &text, until);
         let of = simulated(spec(&text).build(), until);
-        let (pauses, drops) = (of.incidents().pauses, of.totals().drops.total());
+        let (pauses, drops) = (of.incidents().seen.pauses, of.totals().drops.total());
         assert!(if name == "pauses" { pauses > 10 && drops == 0 } else { drops > 5 }, "{name}: {pauses}, {drops}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::NO_SLOT;
 use fanin_cc::Actions;
-use fanin_units::Time;
+use fanin_units::{Time, counters};
 
 /// The record of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,50 +90,54 @@ impl FlowRecord {
     }
 }
 
-/// Totals of one traffic.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TrafficCounters {
-    /// Messages posted.
-    pub started: u64,
-    /// Messages whose last byte arrived.
-    pub finished: u64,
-    /// Payload bytes that arrived in order.
-    pub delivered: u64,
-    /// Data packets that arrived.
-    pub packets_arrived: u64,
-    /// Of those, with a congestion mark.
-    pub packets_marked: u64,
-    /// Of those that arrived, data packets that came out of order (RFC 4737): after one of the same attempt that is
-    /// further on.
-    pub reordered: u64,
-    /// Largest reordering distance of one of them, in bytes: from its first byte to the end of the furthest packet.
-    pub reorder_distance: u64,
-    /// Packets dropped, ACKs and retransmissions included, of all traffics with the same scheme and parameters.
-    pub dropped: u64,
-    /// Actions of its scheme, likewise.
-    pub actions: Actions,
+counters! {
+    /// Totals of one traffic.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct TrafficCounters {
+        /// Messages posted.
+        pub started: u64,
+        /// Messages whose last byte arrived.
+        pub finished: u64,
+        /// Payload bytes that arrived in order.
+        pub delivered: u64,
+        /// Data packets that arrived.
+        pub packets_arrived: u64,
+        /// Of those, with a congestion mark.
+        pub packets_marked: u64,
+        /// Of those that arrived, data packets that came out of order (RFC 4737): after one of the same attempt that is
+        /// further on.
+        pub reordered: u64,
+        /// Largest reordering distance of one of them, in bytes: from its first byte to the end of the furthest packet.
+        pub reorder_distance: u64 = max,
+        /// Packets dropped, ACKs and retransmissions included, of all traffics with the same scheme and parameters.
+        pub dropped: u64,
+        /// Actions of its scheme, likewise.
+        pub actions: Actions,
+    }
 }
 
-/// Totals of hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostTotals {
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Connections and queue pairs given up after too many retransmissions ([`crate::tcp::Config::retries`],
-    /// [`super::EndpointConfig::retries`]).
-    pub given_up: u64,
-    /// NACKs sent.
-    pub nacks: u64,
-    /// Data packets of RDMA that brought nothing new: all their bytes had arrived before.
-    pub duplicates: u64,
-    /// Congestion notification packets sent.
-    pub cnps: u64,
-    /// Data packets that arrived out of order: after a later one of the same attempt of their message.
-    pub reordered: u64,
-    /// Largest reordering distance of one of them, in bytes.
-    pub reorder_distance: u64,
-    /// Bytes sent over links beyond those of shortest paths, because of deflections.
-    pub detour_bytes: u64,
+counters! {
+    /// Totals of hosts.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct HostTotals {
+        /// Retransmission timeouts.
+        pub timeouts: u64,
+        /// Connections and queue pairs given up after too many retransmissions ([`crate::tcp::Config::retries`],
+        /// [`super::EndpointConfig::retries`]).
+        pub given_up: u64,
+        /// NACKs sent.
+        pub nacks: u64,
+        /// Data packets of RDMA that brought nothing new: all their bytes had arrived before.
+        pub duplicates: u64,
+        /// Congestion notification packets sent.
+        pub cnps: u64,
+        /// Data packets that arrived out of order: after a later one of the same attempt of their message.
+        pub reordered: u64,
+        /// Largest reordering distance of one of them, in bytes.
+        pub reorder_distance: u64 = max,
+        /// Bytes sent over links beyond those of shortest paths, because of deflections.
+        pub detour_bytes: u64,
+    }
 }
 
 /// The slots of a message's two ends, or [`NO_SLOT`]: over RDMA of its queue pairs, over TCP of the two ends of its

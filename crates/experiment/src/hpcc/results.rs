@@ -5,7 +5,7 @@ use super::setup::{Setup, traffic_name};
 use crate::aftermath;
 use crate::run::MOST_NAMED;
 use fanin_fabric::topology::{Graph, Link};
-use fanin_fabric::{ClassCounters, FlowRecord, Hop, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{ClassCounters, FlowRecord, Hop, HostTotals, PortCounters, Totals, TrafficCounters};
 use fanin_formats::hpcc;
 use fanin_ns3::packet::Kind;
 use fanin_ns3::results::{Drop, Pause, Record, Seen};
@@ -205,7 +205,7 @@ fn totals(network: &Network) -> Totals {
         packet_hops: network.packet_hops(),
         events: network.events_run(),
         event_hash: network.hash(),
-        nacks: network.nacks,
+        hosts: HostTotals { nacks: network.nacks, ..HostTotals::default() },
         ..Totals::default()
     };
     for (why, count) in network.drops() {

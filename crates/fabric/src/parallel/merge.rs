@@ -6,7 +6,6 @@ use crate::flows::Flows;
 use crate::pause_log::{self, PauseRecord};
 use crate::results::{ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters};
 use crate::sim::Simulation;
-use fanin_engine::{Event, Order};
 use fanin_units::{NodeId, PortId, Time};
 use std::borrow::Cow;
 
@@ -38,36 +37,7 @@ impl ParallelSimulation {
     /// See [`Simulation::totals`].
     pub fn totals(&self) -> Totals {
         let mut sum = Totals::default();
-        for of in self.all().map(Simulation::totals) {
-            sum.packet_hops += of.packet_hops;
-            sum.events += of.events;
-            sum.event_hash = sum.event_hash.wrapping_add(of.event_hash);
-            sum.drops.buffer += of.drops.buffer;
-            sum.drops.lossless += of.drops.lossless;
-            sum.drops.error += of.drops.error;
-            sum.drops.link_down += of.drops.link_down;
-            sum.drops.no_route += of.drops.no_route;
-            sum.drops.program += of.drops.program;
-            sum.drops.blocked += of.drops.blocked;
-            sum.drops.wrong_host += of.drops.wrong_host;
-            sum.drops.shaper += of.drops.shaper;
-            sum.drops.watchdog += of.drops.watchdog;
-            sum.drops.receiver += of.drops.receiver;
-            sum.ledger.sent += of.ledger.sent;
-            sum.ledger.delivered += of.ledger.delivered;
-            sum.ledger.dropped += of.ledger.dropped;
-            sum.ledger.in_flight += of.ledger.in_flight;
-            sum.timeouts += of.timeouts;
-            sum.given_up += of.given_up;
-            sum.nacks += of.nacks;
-            sum.duplicates += of.duplicates;
-            sum.cnps += of.cnps;
-            sum.circular_waits += of.circular_waits;
-            sum.storms += of.storms;
-            sum.reordered += of.reordered;
-            sum.reorder_distance = sum.reorder_distance.max(of.reorder_distance);
-            sum.detour_bytes += of.detour_bytes;
-        }
+        self.all().for_each(|partition| sum += &partition.totals());
         sum
     }
 
@@ -80,17 +50,7 @@ impl ParallelSimulation {
     pub fn traffic_counters(&self) -> Vec<TrafficCounters> {
         let mut sums = self.any().traffic_counters();
         for partition in self.all().skip(1) {
-            for (sum, of) in sums.iter_mut().zip(partition.traffic_counters()) {
-                sum.started += of.started;
-                sum.finished += of.finished;
-                sum.delivered += of.delivered;
-                sum.packets_arrived += of.packets_arrived;
-                sum.packets_marked += of.packets_marked;
-                sum.reordered += of.reordered;
-                sum.reorder_distance = sum.reorder_distance.max(of.reorder_distance);
-                sum.dropped += of.dropped;
-                sum.actions.add(&of.actions);
-            }
+            sums.iter_mut().zip(partition.traffic_counters()).for_each(|(sum, of)| *sum += &of);
         }
         sums
     }
@@ -214,28 +174,8 @@ impl ParallelSimulation {
         if let Some(one) = self.one() {
             return Cow::Borrowed(one.incidents());
         }
-        let order = Order::new(self.config().seed);
-        let mut all = Vec::new();
-        let mut sum = Incidents::default();
-        for partition in self.all() {
-            let of = partition.incidents();
-            // Two events of one instant happen in their order; the effects of one event are in order already.
-            let keys = of
-                .kept
-                .iter()
-                .zip(partition.world.net.core().probes.causes())
-                .map(|(incident, cause)| order.key(&Event { at: incident.time, source: *cause, arg: 0 }));
-            all.extend(keys.zip(of.kept.iter().copied()));
-            sum.drops += of.drops;
-            sum.pauses += of.pauses;
-            sum.circular_waits += of.circular_waits;
-            sum.storms += of.storms;
-            sum.storm_ends += of.storm_ends;
-        }
-        all.sort_by_key(|(key, _)| *key);
-        sum.kept = all.into_iter().map(|(_, incident)| incident).collect();
-        sum.keep_first();
-        Cow::Owned(sum)
+        let parts = self.all().map(|of| (of.incidents(), of.world.net.core().probes.causes()));
+        Cow::Owned(Incidents::of_parts(self.config().seed, parts))
     }
 
     /// See [`Simulation::pause_records`].

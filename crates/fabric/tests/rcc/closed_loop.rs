@@ -69,7 +69,7 @@ fn receiver(limit: u32, segments: &[u64]) -> (u64, BTreeSet<u64>) {
     let messages = vec![message(us(0), 0, 1, BYTES)];
     let mut sim = simulation(losing(&traffic, segments), vec![traffic.clone()], messages);
     let packets = watch(&mut sim, &[(0, 2), (3, 1), (1, 3)], Time::from_ms(60));
-    assert_eq!((sim.totals().drops.total(), sim.totals().timeouts), (segments.len() as u64, 0));
+    assert_eq!((sim.totals().drops.total(), sim.totals().hosts.timeouts), (segments.len() as u64, 0));
     let mut replay = Replay::new(&sim, params(&traffic));
     let mut reference = Reference { cwnd: PAYLOAD, ssthresh: u64::MAX, duplicates: 0, recover: None, halvings: 0 };
     let ceiling = limit as u64 * PAYLOAD;
@@ -120,7 +120,7 @@ fn sender(limit: u32, segments: &[u64]) -> (u64, BTreeSet<u64>) {
     let messages = vec![message(us(0), 0, 1, BYTES)];
     let mut sim = simulation(losing(&traffic, segments), vec![traffic], messages);
     let packets = watch(&mut sim, &[(0, 2)], Time::from_ms(60));
-    assert_eq!((sim.totals().drops.total(), sim.totals().timeouts), (segments.len() as u64, 0));
+    assert_eq!((sim.totals().drops.total(), sim.totals().hosts.timeouts), (segments.len() as u64, 0));
     (sim.traffic_counters()[0].actions.get(Action::LossReaction), repaired(&packets))
 }
 
@@ -167,7 +167,7 @@ fn a_loss_that_nothing_shows_before_the_repair_may_be_a_second_event_to_a_receiv
         losses.lose(&traffic, &messages, |p| p.is_data() && p.bytes().0 == last);
         let mut sim = simulation(losses.config, vec![traffic], messages.to_vec());
         run_to(&mut sim, Time::from_ms(60));
-        assert_eq!((sim.totals().drops.total(), sim.totals().timeouts), (2, 0));
+        assert_eq!((sim.totals().drops.total(), sim.totals().hosts.timeouts), (2, 0));
         [Action::LossReaction, Action::Timeout].map(|action| sim.traffic_counters()[0].actions.get(action))
     };
     let mut rows = fanin_claims::claim!("rcc-receiver-newreno");

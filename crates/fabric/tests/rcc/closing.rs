@@ -47,7 +47,7 @@ fn syn_acks_wait_and_leave_in_turn() {
         let mut sim = simulation(paper(12, Marking::Off), vec![traffic.clone()], messages);
         let (arrived, sent) = watched(&mut sim, Time::from_ms(50));
         check_all_arrived(&sim);
-        assert_eq!((sim.totals().timeouts, sim.open_connections()), (0, 0), "{}", traffic.name);
+        assert_eq!((sim.totals().hosts.timeouts, sim.open_connections()), (0, 0), "{}", traffic.name);
         let syns: Vec<&Packet> = arrived.iter().filter(|p| p.segment.has(bits::SYN)).collect();
         let answers: Vec<&Packet> = sent.iter().filter(|p| p.segment.has(bits::SYN)).collect();
         assert_eq!((syns.len(), answers.len()), (12, 12), "{}: none is repeated", traffic.name);
@@ -78,7 +78,7 @@ fn a_fin_behind_acks_that_wait_is_answered_once() {
         let mut sim = simulation(paper(12, Marking::Off), vec![traffic.clone()], messages);
         let (arrived, sent) = watched(&mut sim, Time::from_ms(50));
         check_all_arrived(&sim);
-        assert_eq!((sim.totals().timeouts, sim.open_connections()), (0, 0), "{}", traffic.name);
+        assert_eq!((sim.totals().hosts.timeouts, sim.open_connections()), (0, 0), "{}", traffic.name);
         for flow in 0..12 {
             let fin = arrived.iter().find(|p| p.flow == flow && p.segment.has(bits::FIN)).unwrap();
             let answers = sent.iter().filter(|p| p.flow == flow && p.left >= fin.arrives);
@@ -111,7 +111,7 @@ fn both_directions_close_where_both_ends_hold_acks() {
             let mut sim = simulation(paper(1, Marking::Off), vec![traffic.clone()], messages);
             finish(&mut sim);
             check_all_arrived(&sim);
-            assert_eq!((sim.totals().timeouts, sim.totals().drops.total()), (0, 0), "{}", traffic.name);
+            assert_eq!((sim.totals().hosts.timeouts, sim.totals().drops.total()), (0, 0), "{}", traffic.name);
             assert_eq!(sim.open_connections() == 0, !persistent, "{}", traffic.name);
             if holds(&traffic) {
                 let held = [held(&sim, 0, 0), held(&sim, 0, 1)];

@@ -108,7 +108,7 @@ fn rcc_alg1_min_one_window_in_an_incast() {
     assert!(seen.iter().any(|(_, waiting)| *waiting == 59.0));
     finish(&mut sim);
     check_all_arrived(&sim);
-    assert_eq!((sim.totals().drops.total(), sim.totals().timeouts), (0, 0));
+    assert_eq!((sim.totals().drops.total(), sim.totals().hosts.timeouts), (0, 0));
     assert_eq!(sim.traffic_counters()[0].actions.get(Action::Timeout), 0);
     let mut rows = fanin_claims::claim!("rcc-alg1-min-one-window");
     rows.row(

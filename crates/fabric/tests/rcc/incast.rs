@@ -75,7 +75,7 @@ fn an_incast_keeps_the_queue_of_the_last_hop_below_the_limit() {
             assert!(peak * 5 < tcp, "{scheme}, {senders} senders: {peak} and {tcp}");
             // The link stays busy: slow start costs 4 round trips of 0.27 ms at most.
             assert!(last < tcp_last + us(1100), "{scheme}, {senders} senders: {last} and {tcp_last}");
-            assert_eq!((sim.totals().timeouts, sim.totals().drops.total()), (0, 0));
+            assert_eq!((sim.totals().hosts.timeouts, sim.totals().drops.total()), (0, 0));
         }
     }
 }
@@ -174,7 +174,7 @@ fn a_window_in_units_of_64_bytes_still_lets_segments_leave() {
         let mut sim = simulation(dumbbell_config(40), vec![over_tcp(scheme)], incast(40));
         finish(&mut sim);
         check_all_arrived(&sim);
-        assert_eq!(sim.totals().timeouts, 0, "{scheme}");
+        assert_eq!(sim.totals().hosts.timeouts, 0, "{scheme}");
         let peak = sim.port_counter(last_hop(&sim, 40)).peak_queue;
         assert!(!scheme.starts_with("rcc") || scheme == "rcc-ecn" || peak <= 41 * WIRE, "{scheme}: {}", peak / WIRE);
     }

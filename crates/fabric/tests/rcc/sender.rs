@@ -80,7 +80,7 @@ fn follow_the_window(limit: u32) -> (u64, u64) {
             known.free = time + FULL;
         }
     }
-    assert_eq!(sim.totals().timeouts, 0);
+    assert_eq!(sim.totals().hosts.timeouts, 0);
     (known.full, known.shrunk)
 }
 
@@ -94,7 +94,7 @@ fn rcc_rwnd_only_after_a_timeout_of_the_sender() {
     config.graph.links[0].outages = vec![(us(20_000), us(21_000))];
     let mut sim = simulation(config, vec![traffic], messages.to_vec());
     let packets = watch(&mut sim, &[(0, 2), (2, 0)], Time::from_ms(60));
-    assert_eq!(sim.totals().timeouts, 1);
+    assert_eq!(sim.totals().hosts.timeouts, 1);
     let told = packets.iter().rfind(|p| p.to == 0 && p.arrives < us(25_000)).unwrap();
     let (una, rwnd) = (told.segment.ack - 1, told.segment.window as u64);
     assert_eq!(rwnd, 40 * PAYLOAD);
@@ -146,7 +146,7 @@ fn rcc_alg3_retransmission() {
         let lost = losses.lose(&traffic, &messages, last);
         let mut seen = run(losses.config, &traffic, &messages, Time::from_s(1));
         check_all_arrived(&seen.sim);
-        assert_eq!((seen.sim.totals().drops.total(), seen.sim.totals().timeouts), (1, 0));
+        assert_eq!((seen.sim.totals().drops.total(), seen.sim.totals().hosts.timeouts), (1, 0));
         // The variables before and after.
         let replay = &mut seen.replay;
         arrivals(&seen.packets, 1, lost + Time::from_ms(5)).for_each(|p| replay.arrive(p, bytes));
@@ -196,7 +196,7 @@ fn rcc_alg3_retransmission_of_an_ack() {
     let next = seen.packets.iter().find(|p| p.from == 0 && p.left > acks[push].left).unwrap();
     assert_eq!(next.bytes(), (PAYLOAD, 2 * PAYLOAD));
     assert!(next.left < acks[push].left + BASE);
-    assert_eq!((seen.sim.totals().timeouts, seen.sim.traffic_counters()[0].actions.get(Action::Timeout)), (0, 1));
+    assert_eq!((seen.sim.totals().hosts.timeouts, seen.sim.traffic_counters()[0].actions.get(Action::Timeout)), (0, 1));
     let mut rows = fanin_claims::claim!("rcc-alg3-retransmission");
     rows.asserted("after a lost ACK the next data comes within a round trip of the ACK with PSH", "yes", "yes");
 }
@@ -219,7 +219,7 @@ fn rcc_alg3_retransmission_among_100_flows() {
         }
         check_all_arrived(&sim);
         assert!(most <= 41.0, "{most}");
-        assert_eq!((sim.totals().drops.total(), sim.totals().timeouts), (1, 0));
+        assert_eq!((sim.totals().drops.total(), sim.totals().hosts.timeouts), (1, 0));
         let timeouts = sim.traffic_counters()[0].actions.get(Action::Timeout);
         assert!(expected.contains(&timeouts), "{timeouts} with {rto}");
         if rto == Time::from_ms(10) {
