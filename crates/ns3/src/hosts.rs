@@ -22,10 +22,10 @@ impl Network {
     /// next.
     pub(crate) fn read_flows(&mut self) {
         let now = self.events.now();
-        while let Some(flow) = self.file.get(self.read).copied()
+        while let Some(flow) = self.file.flows.get(self.file.read).copied()
             && time::seconds(flow.start) == now
         {
-            let port = self.ports.entry((flow.src, flow.dst)).or_insert(10_000);
+            let port = self.file.ports.entry((flow.src, flow.dst)).or_insert(10_000);
             let sport = *port;
             *port = port.wrapping_add(1);
             self.flows.push(Flow {
@@ -44,9 +44,9 @@ impl Network {
                 ..Flow::default()
             });
             self.events.push(now, Event::Made(self.flows.len() as u32 - 1));
-            self.read += 1;
+            self.file.read += 1;
         }
-        if let Some(flow) = self.file.get(self.read) {
+        if let Some(flow) = self.file.flows.get(self.file.read) {
             let at = time::seconds(flow.start);
             self.events.push(at.max(now), Event::Flows);
         }
@@ -157,7 +157,7 @@ impl Network {
         self.note(device, ix, self.flows[flow as usize].pg, Seen::Dequeued);
         self.transmit(device, ix);
         let f = &mut self.flows[flow as usize];
-        f.last_size = self.packets[ix as usize].size;
+        f.last_size = self.pool.packets[ix as usize].size;
         let paced = if self.config.rate_bound { f.rate } else { f.line };
         f.next_at = now + time::transmission(f.last_size, paced);
     }
@@ -197,20 +197,20 @@ impl Network {
         f.next += payload as u64;
         f.furthest = f.furthest.max(f.next);
         f.touched = now;
-        let telemetry = self.stamps.then(Telemetry::default);
-        self.new_packet(packet, telemetry)
+        let telemetry = self.pool.stamps.then(Telemetry::default);
+        self.pool.add(packet, telemetry)
     }
 
     pub(crate) fn host_receives(&mut self, device: u32, ix: u32) {
-        let flow = self.packets[ix as usize].flow;
+        let flow = self.pool.packets[ix as usize].flow;
         let f = &self.flows[flow as usize];
-        let data = self.packets[ix as usize].kind == Kind::Data;
+        let data = self.pool.packets[ix as usize].kind == Kind::Data;
         let node = self.wiring.devices[device as usize].node;
         if node != if data { f.dst } else { f.src } {
             self.dropped(device, ix, Drop::WrongHost);
             return;
         }
-        let (packet, telemetry) = self.consume(ix);
+        let (packet, telemetry) = self.pool.consume(ix);
         if data {
             self.data_arrives(packet, telemetry);
         } else {
@@ -257,7 +257,7 @@ impl Network {
             ..packet
         };
         let (from, to, sport, dport) = (f.dst, f.src, f.dport, f.sport);
-        let ix = self.new_packet(ack, telemetry);
+        let ix = self.pool.add(ack, telemetry);
         let Some(device) = self.wiring.leaves_by(from, to, sport, dport) else {
             self.dropped(self.wiring.of_node[from as usize][0], ix, Drop::NoRoute);
             return;

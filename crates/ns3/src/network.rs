@@ -4,12 +4,12 @@ use crate::events::{Event, Queue};
 use crate::flow::{Flow, Nic};
 use crate::mmu::{Mmu, QUEUES};
 use crate::order::Order;
-use crate::packet::Packet;
+use crate::packet::Pool;
 use crate::random::{Decisions, Errors};
 use crate::results::{Drop, Finished, Happened, QueueLengths, Seen};
 use crate::time;
 use crate::wiring::{NONE, Wiring};
-use fanin_cc::{Actions, Instance, Settings, Telemetry};
+use fanin_cc::{Actions, Instance, Settings};
 use fanin_formats::hpcc;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -59,6 +59,30 @@ pub(crate) struct Running {
     pub(crate) paused_since: [u64; QUEUES],
 }
 
+/// The shared buffers of switches.
+pub(crate) struct Buffers {
+    pub(crate) mmus: Vec<Mmu>,
+    /// By node: index in `mmus`, for a switch.
+    pub(crate) switch_of: Vec<u32>,
+}
+
+/// The flows of the file.
+#[derive(Default)]
+pub(crate) struct FlowFile {
+    pub(crate) flows: Vec<hpcc::Flow>,
+    /// How many have been read so far.
+    pub(crate) read: usize,
+    /// The next port of each ordered pair of hosts.
+    pub(crate) ports: BTreeMap<(u32, u32), u16>,
+}
+
+/// Random draws at switches and links.
+pub(crate) struct Chance {
+    pub(crate) decisions: Decisions,
+    /// Error sources, with their rates.
+    pub(crate) sources: Vec<(f64, Errors)>,
+}
+
 /// The complete state of a run.
 pub struct Network {
     pub(crate) config: hpcc::Config,
@@ -66,27 +90,17 @@ pub struct Network {
     pub(crate) events: Queue,
     pub(crate) devices: Vec<Running>,
     pub(crate) nics: Vec<Nic>,
-    pub(crate) mmus: Vec<Mmu>,
-    /// Index of each switch in `mmus`.
-    pub(crate) switch_of: Vec<u32>,
-    pub(crate) packets: Vec<Packet>,
-    pub(crate) telemetry: Vec<Telemetry>,
-    pub(crate) free: Vec<u32>,
+    pub(crate) buffers: Buffers,
+    pub(crate) pool: Pool,
     pub(crate) flows: Vec<Flow>,
-    pub(crate) file: Vec<hpcc::Flow>,
-    /// Flows read from the file so far.
-    pub(crate) read: usize,
-    /// The next port of each ordered pair.
-    pub(crate) ports: BTreeMap<(u32, u32), u16>,
+    pub(crate) file: FlowFile,
     /// Each host's flows in the order in which they move to other devices, if a link will fail.
     pub(crate) moved: Vec<Order>,
     pub(crate) scheme: Instance,
     /// Bytes of the scheme's header.
     pub(crate) overhead: u32,
-    pub(crate) stamps: bool,
     pub(crate) largest: (u64, u64),
-    pub(crate) decisions: Decisions,
-    pub(crate) sources: Vec<(f64, Errors)>,
+    pub(crate) chance: Chance,
     pub(crate) traced: Vec<bool>,
     pub(crate) acks_first: bool,
     /// Insertion time of the current event, ns.
@@ -117,7 +131,7 @@ impl Network {
         let nodes = wiring.is_switch.len();
         let first_host = wiring.hosts.first().and_then(|host| wiring.of_node[*host as usize].first());
         let host_rate = first_host.map_or(0, |device| wiring.devices[*device as usize].rate);
-        let (switch_of, mmus) = shared_buffers(&config, &wiring, host_rate);
+        let buffers = shared_buffers(&config, &wiring, host_rate);
         let (sources, of_link) = error_sources(config.error_rate_per_link, &topology.links);
         let (devices, nics) = idle_devices(&wiring, &of_link);
         // Each node takes six random streams when it is created, then two more before the run, and two for each link
@@ -138,7 +152,7 @@ impl Network {
         }
         let stop = time::seconds(config.stop);
         let overhead = settings.header_overhead();
-        let switches = mmus.len();
+        let switches = buffers.mmus.len();
         let ports = wiring.of_node.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let lengths = QueueLengths::new(config.qlen_start, config.qlen_end, stop, switches, ports);
         if let Some(at) = lengths.first() {
@@ -150,22 +164,15 @@ impl Network {
             events,
             devices,
             nics,
-            mmus,
-            switch_of,
-            packets: Vec::new(),
-            telemetry: Vec::new(),
-            free: Vec::new(),
+            buffers,
+            pool: Pool { stamps: overhead.telemetry, ..Pool::default() },
             flows: Vec::new(),
-            file: flows,
-            read: 0,
-            ports: BTreeMap::new(),
+            file: FlowFile { flows, ..FlowFile::default() },
             moved: vec![Order::default(); if config_moves { nodes } else { 0 }],
             scheme: settings.build(),
             overhead: overhead.data as u32,
-            stamps: overhead.telemetry,
             largest,
-            decisions: Decisions::new(first_draw),
-            sources,
+            chance: Chance { decisions: Decisions::new(first_draw), sources },
             traced: watched,
             acks_first: false,
             asked: 0,
@@ -273,7 +280,7 @@ impl Network {
     /// # Panics
     /// If the node is none.
     pub fn buffer(&self, switch: u32) -> &Mmu {
-        &self.mmus[self.switch_of[switch as usize] as usize]
+        &self.buffers.mmus[self.buffers.switch_of[switch as usize] as usize]
     }
 
     /// Devices and paths.
@@ -286,32 +293,6 @@ impl Network {
         (self.flows.len(), self.flows.iter().filter(|flow| flow.finished).count())
     }
 
-    pub(crate) fn new_packet(&mut self, packet: Packet, telemetry: Option<Telemetry>) -> u32 {
-        let ix = match self.free.pop() {
-            Some(ix) => {
-                self.packets[ix as usize] = packet;
-                ix
-            }
-            None => {
-                self.packets.push(packet);
-                if self.stamps {
-                    self.telemetry.push(Telemetry::default());
-                }
-                self.packets.len() as u32 - 1
-            }
-        };
-        if let Some(telemetry) = telemetry {
-            self.telemetry[ix as usize] = telemetry;
-        }
-        ix
-    }
-
-    /// Removes a packet; its telemetry is returned to the pool.
-    pub(crate) fn consume(&mut self, ix: u32) -> (Packet, Option<Telemetry>) {
-        self.free.push(ix);
-        (self.packets[ix as usize], self.stamps.then(|| self.telemetry[ix as usize]))
-    }
-
     /// Records an event of a packet at a traced node.
     #[inline]
     pub(crate) fn note(&mut self, device: u32, ix: u32, queue: u8, seen: Seen) {
@@ -320,7 +301,15 @@ impl Network {
             return;
         }
         let queued = self.devices[device as usize].bytes[queue as usize] as u64;
-        self.happened.record(self.events.now(), &self.wiring, device, queue, queued, &self.packets[ix as usize], seen);
+        self.happened.record(
+            self.events.now(),
+            &self.wiring,
+            device,
+            queue,
+            queued,
+            &self.pool.packets[ix as usize],
+            seen,
+        );
     }
 
     /// Whether a device can send now.
@@ -333,7 +322,7 @@ impl Network {
         let wire = &self.wiring.devices[device as usize];
         let running = &mut self.devices[device as usize];
         running.busy = true;
-        let size = self.packets[ix as usize].size;
+        let size = self.pool.packets[ix as usize].size;
         running.counts.packets += 1;
         running.counts.bytes += size as u64;
         let takes = time::transmission(size, wire.rate);
@@ -343,12 +332,12 @@ impl Network {
     }
 
     pub(crate) fn dropped(&mut self, device: u32, ix: u32, why: Drop) {
-        self.free.push(ix);
+        self.pool.free.push(ix);
         *self.drops.entry(why).or_insert(0) += 1;
         self.devices[device as usize].counts.dropped += 1;
         let node = self.wiring.devices[device as usize].node;
         let at = self.events.now();
-        if let Some(flow) = self.flows.get_mut(self.packets[ix as usize].flow as usize) {
+        if let Some(flow) = self.flows.get_mut(self.pool.packets[ix as usize].flow as usize) {
             flow.touched = at;
         }
         self.happened.drop(at, node, why);
@@ -374,8 +363,8 @@ impl Network {
     }
 }
 
-/// The shared buffer of each switch, with its place in that list by node.
-fn shared_buffers(config: &hpcc::Config, wiring: &Wiring, host_rate: u64) -> (Vec<u32>, Vec<Mmu>) {
+/// The shared buffer of each switch.
+fn shared_buffers(config: &hpcc::Config, wiring: &Wiring, host_rate: u64) -> Buffers {
     let mut switch_of = vec![NONE; wiring.is_switch.len()];
     let mut mmus = Vec::new();
     for (node, number) in switch_of.iter_mut().enumerate().filter(|(node, _)| wiring.is_switch[*node]) {
@@ -384,7 +373,7 @@ fn shared_buffers(config: &hpcc::Config, wiring: &Wiring, host_rate: u64) -> (Ve
         let devices: Vec<(u64, u64)> = wiring.of_node[node].iter().map(of).collect();
         mmus.push(Mmu::new(config, &devices, host_rate));
     }
-    (switch_of, mmus)
+    Buffers { mmus, switch_of }
 }
 
 /// One error source for all links without a rate of their own, and one for each of the others; then the source of each

@@ -1,5 +1,7 @@
 //! Packets.
 
+use fanin_cc::Telemetry;
+
 /// PPP padded to Ethernet's size, and IP.
 pub(crate) const LOWER_HEADERS: u32 = 14 + 20;
 /// UDP, and sequence number and priority group.
@@ -45,4 +47,43 @@ pub struct Packet {
     pub(crate) came_by: u16,
     /// Time at which the data was sent, in ns: carried in TIMELY's header.
     pub sent_at: u64,
+}
+
+/// The packets that exist.
+#[derive(Default)]
+pub(crate) struct Pool {
+    pub(crate) packets: Vec<Packet>,
+    /// By packet, where the control law has any.
+    pub(crate) telemetry: Vec<Telemetry>,
+    pub(crate) free: Vec<u32>,
+    /// Whether data packets carry telemetry.
+    pub(crate) stamps: bool,
+}
+
+impl Pool {
+    pub(crate) fn add(&mut self, packet: Packet, telemetry: Option<Telemetry>) -> u32 {
+        let ix = match self.free.pop() {
+            Some(ix) => {
+                self.packets[ix as usize] = packet;
+                ix
+            }
+            None => {
+                self.packets.push(packet);
+                if self.stamps {
+                    self.telemetry.push(Telemetry::default());
+                }
+                self.packets.len() as u32 - 1
+            }
+        };
+        if let Some(telemetry) = telemetry {
+            self.telemetry[ix as usize] = telemetry;
+        }
+        ix
+    }
+
+    /// Removes a packet; its telemetry is returned to the pool.
+    pub(crate) fn consume(&mut self, ix: u32) -> (Packet, Option<Telemetry>) {
+        self.free.push(ix);
+        (self.packets[ix as usize], self.stamps.then(|| self.telemetry[ix as usize]))
+    }
 }

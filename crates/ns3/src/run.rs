@@ -42,7 +42,7 @@ impl Network {
 
     /// Samples all queues.
     fn sample(&mut self) {
-        let (mmus, now, quiet) = (&self.mmus, self.events.now(), self.events.is_empty());
+        let (mmus, now, quiet) = (&self.buffers.mmus, self.events.now(), self.events.is_empty());
         let next = self.lengths.look(now, quiet, &mut self.happened.lengths, |switch, port| mmus[switch].queued(port));
         if let Some(next) = next {
             self.events.push(next, Event::Sample);
@@ -56,16 +56,16 @@ impl Network {
             self.dropped(device, ix, Drop::LinkDown);
             return;
         }
-        if let Some((rate, draws)) = self.sources.get_mut(self.devices[d].errors as usize)
+        if let Some((rate, draws)) = self.chance.sources.get_mut(self.devices[d].errors as usize)
             && draws.draw() < *rate
         {
             self.dropped(device, ix, Drop::Error);
             return;
         }
-        let Packet { kind, queue, .. } = self.packets[ix as usize];
+        let Packet { kind, queue, .. } = self.pool.packets[ix as usize];
         self.note(device, ix, if matches!(kind, Kind::Pfc(_)) { 0 } else { queue }, Seen::Received);
         if let Kind::Pfc(pause) = kind {
-            self.free.push(ix);
+            self.pool.free.push(ix);
             self.paused(device, queue, pause);
         } else if self.devices[d].nic == NONE {
             self.forward(device, ix);

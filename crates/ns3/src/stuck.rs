@@ -28,8 +28,8 @@ impl Network {
         if waiting.is_empty() {
             return Vec::new();
         }
-        let free: BTreeSet<u32> = self.free.iter().copied().collect();
-        let packets = (0..).zip(&self.packets).filter(|(ix, _)| !free.contains(ix));
+        let free: BTreeSet<u32> = self.pool.free.iter().copied().collect();
+        let packets = (0..).zip(&self.pool.packets).filter(|(ix, _)| !free.contains(ix));
         let under_way: BTreeSet<u32> = packets.map(|(_, packet)| packet.flow).collect();
         let stuck = |flow: u32| {
             let f = &self.flows[flow as usize];

@@ -30,7 +30,7 @@ impl Network {
             queue as usize
         };
         let Some(ix) = running.queues[queue].pop_front() else { return };
-        let size = self.packets[ix as usize].size;
+        let size = self.pool.packets[ix as usize].size;
         running.bytes[queue] -= size;
         running.queued -= size as u64;
         if running.queues[queue].is_empty() {
@@ -46,28 +46,28 @@ impl Network {
         let d = device as usize;
         let node = self.wiring.devices[d].node;
         let number = self.wiring.devices[d].number as usize - 1;
-        let Packet { size, came_by, kind, .. } = self.packets[ix as usize];
+        let Packet { size, came_by, kind, .. } = self.pool.packets[ix as usize];
         if queue != 0 {
-            let switch = self.switch_of[node as usize] as usize;
-            let mmu = &mut self.mmus[switch];
+            let switch = self.buffers.switch_of[node as usize] as usize;
+            let mmu = &mut self.buffers.mmus[switch];
             self.lengths.changes(switch, number, mmu.queued(number));
             mmu.release(came_by as usize, number, queue, size);
             if self.config.enable_qcn {
                 let marked = match mmu.marks(number, queue) {
                     Mark::No => false,
                     Mark::Yes => true,
-                    Mark::Perhaps(p) => self.decisions.draw() < p,
+                    Mark::Perhaps(p) => self.chance.decisions.draw() < p,
                 };
                 // A mark on an ACK stays in its IP header, which is ignored.
-                self.packets[ix as usize].ce |= marked && kind == Kind::Data;
+                self.pool.packets[ix as usize].ce |= marked && kind == Kind::Data;
                 self.devices[d].counts.marked += marked as u64;
             }
-            if self.mmus[switch].resumes(came_by as usize, queue) {
+            if self.buffers.mmus[switch].resumes(came_by as usize, queue) {
                 let ingress = self.wiring.of_node[node as usize][came_by as usize];
                 self.send_pfc(ingress, queue, false);
             }
         }
-        if self.stamps && kind == Kind::Data {
+        if self.pool.stamps && kind == Kind::Data {
             let running = &self.devices[d];
             let hop = IntHop {
                 rate: Rate::from_bps(self.wiring.devices[d].rate),
@@ -75,7 +75,7 @@ impl Network {
                 sent: running.counts.bytes,
                 queued: running.queued,
             };
-            self.telemetry[ix as usize].push(NodeId(node), hop);
+            self.pool.telemetry[ix as usize].push(NodeId(node), hop);
         }
     }
 
@@ -83,7 +83,7 @@ impl Network {
     pub(crate) fn forward(&mut self, device: u32, ix: u32) {
         let wire = &self.wiring.devices[device as usize];
         let (node, came_by) = (wire.node, wire.number - 1);
-        let Packet { kind, queue, size, flow, .. } = self.packets[ix as usize];
+        let Packet { kind, queue, size, flow, .. } = self.pool.packets[ix as usize];
         let Flow { src, dst, sport, dport, .. } = self.flows[flow as usize];
         // An ACK has swapped addresses and ports and is hashed separately.
         let out = match kind {
@@ -96,15 +96,15 @@ impl Network {
         };
         let number = self.wiring.devices[out as usize].number as usize - 1;
         let queue = if self.acks_first && kind != Kind::Data { 0 } else { queue as usize };
-        self.packets[ix as usize].came_by = came_by;
+        self.pool.packets[ix as usize].came_by = came_by;
         if queue != 0 {
-            let switch = self.switch_of[node as usize] as usize;
-            self.lengths.changes(switch, number, self.mmus[switch].queued(number));
-            if !self.mmus[switch].admit(came_by as usize, number, queue, size) {
+            let switch = self.buffers.switch_of[node as usize] as usize;
+            self.lengths.changes(switch, number, self.buffers.mmus[switch].queued(number));
+            if !self.buffers.mmus[switch].admit(came_by as usize, number, queue, size) {
                 self.dropped(device, ix, Drop::Full);
                 return;
             }
-            if self.mmus[switch].pauses(came_by as usize, queue) {
+            if self.buffers.mmus[switch].pauses(came_by as usize, queue) {
                 self.send_pfc(device, queue, true);
             }
         }
@@ -114,7 +114,7 @@ impl Network {
     fn enqueue(&mut self, device: u32, queue: usize, ix: u32) {
         self.note(device, ix, queue as u8, Seen::Enqueued);
         let running = &mut self.devices[device as usize];
-        let size = self.packets[ix as usize].size;
+        let size = self.pool.packets[ix as usize].size;
         running.bytes[queue] += size;
         running.queued += size as u64;
         running.waiting |= 1 << queue;
@@ -127,7 +127,7 @@ impl Network {
 
     /// Sends PAUSE or RESUME to the peer of a device. The id of its IP header takes a random stream.
     fn send_pfc(&mut self, device: u32, queue: usize, pause: bool) {
-        self.decisions.skip();
+        self.chance.decisions.skip();
         let packet = Packet {
             kind: Kind::Pfc(pause),
             ce: false,
@@ -139,7 +139,7 @@ impl Network {
             came_by: 0,
             sent_at: 0,
         };
-        let ix = self.new_packet(packet, None);
+        let ix = self.pool.add(packet, None);
         self.enqueue(device, 0, ix);
     }
 }
