@@ -43,14 +43,14 @@ impl SendHalf {
         if self.una == 0 {
             return None;
         }
-        if self.repair_first {
+        if self.recovery.repair_first {
             // RFC 6675 section 5 (4.3), RFC 6582 section 3.2: regardless of the window, but only bytes already sent.
             // More might exceed the receiver's window, where a timeout would find no room and no timer would be left.
             let (_, stop) = self.scoreboard.hole_from(self.una);
             return Some(self.segment(self.una, stop.unwrap_or(self.high), Why::Repair));
         }
         // A recovery that a receiver's request began after a timeout may have nothing outstanding.
-        if self.recovering && self.sack && self.una < self.nxt {
+        if self.recovery.active && self.sack && self.una < self.nxt {
             return self.choose_by_sack(window);
         }
         // After a timeout, selectively acknowledged bytes are skipped (RFC 6675 section 5.1).
@@ -60,7 +60,7 @@ impl SendHalf {
             return self.lone_fin(seq);
         }
         let len = left.min(self.mss);
-        let room = self.edge.saturating_sub(seq);
+        let room = self.peer.edge.saturating_sub(seq);
         let in_flight = self.in_flight();
         if self.offload > 0 && self.hands_over() && room > 0 {
             return self.choose_of_burst(window, room, left, in_flight);
@@ -68,18 +68,18 @@ impl SendHalf {
         if in_flight == 0 {
             // The window would never open again: one segment is sent, or as much of it as the receiver accepts.
             return match room {
-                0 => self.probe_due.then(|| Choice { fin: false, ..self.segment(seq, seq + 1, Why::Probe) }),
+                0 => self.persist.due.then(|| Choice { fin: false, ..self.segment(seq, seq + 1, Why::Probe) }),
                 _ => Some(self.segment(seq, seq + room.min(left), Why::Next)),
             };
         }
-        let allowed = window.saturating_add_signed(self.inflation).saturating_add(self.limited_transmit());
+        let allowed = window.saturating_add_signed(self.recovery.inflation).saturating_add(self.limited_transmit());
         (in_flight + len <= allowed && len <= room).then(|| self.segment(seq, seq + left, Why::Next))
     }
 
     /// Whether new data goes to the NIC in bursts now: not while losses are repaired.
     #[inline(always)]
     fn hands_over(&self) -> bool {
-        !self.recovering && self.dup_acks == 0 && self.nxt == self.high
+        !self.recovery.active && self.recovery.dup_acks == 0 && self.nxt == self.high
     }
 
     /// Whether the NIC has more segments of a burst, which follow at once.
@@ -122,8 +122,8 @@ impl SendHalf {
     /// RFC 3042: a new segment for each of the first two duplicate ACKs. With SACK they make the pipe smaller.
     #[inline(always)]
     fn limited_transmit(&self) -> u64 {
-        let waits = self.dup_acks > 0 && !self.sack && !self.recovering && self.nxt == self.high;
-        if waits { u64::from(self.dup_acks.min(2)) * self.mss } else { 0 }
+        let waits = self.recovery.dup_acks > 0 && !self.sack && !self.recovery.active && self.nxt == self.high;
+        if waits { u64::from(self.recovery.dup_acks.min(2)) * self.mss } else { 0 }
     }
 
     /// RFC 6675 section 5 (C) and section 4, NextSeg.
@@ -131,17 +131,17 @@ impl SendHalf {
         if let Some(fin) = self.lone_fin(self.nxt) {
             return Some(fin);
         }
-        if window.saturating_sub(self.pipe) < self.mss && self.pipe > 0 {
+        if window.saturating_sub(self.recovery.pipe) < self.mss && self.recovery.pipe > 0 {
             return None;
         }
-        let (hole, stop) = self.scoreboard.hole_from(self.high_rxt.max(self.una));
+        let (hole, stop) = self.scoreboard.hole_from(self.recovery.high_rxt.max(self.una));
         // (1) The first hole above HighRxt and below something that arrived, if it is lost.
         if let Some(stop) = stop.filter(|_| hole < self.scoreboard.lost_to(self.mss)) {
             return Some(self.segment(hole, stop, Why::Repair));
         }
         // (2) New data.
         let len = self.data_end.saturating_sub(self.nxt).min(self.mss);
-        if len > 0 && self.nxt + len <= self.edge {
+        if len > 0 && self.nxt + len <= self.peer.edge {
             return Some(self.segment(self.nxt, self.data_end, Why::Next));
         }
         // (3) That hole even if it is not lost.
@@ -149,7 +149,7 @@ impl SendHalf {
             return Some(self.segment(hole, stop, Why::Repair));
         }
         // (4) Once per recovery, the last segment outstanding.
-        if self.una > self.rescue_rxt && self.una < self.nxt {
+        if self.una > self.recovery.rescue_rxt && self.una < self.nxt {
             let (from, to) = self.scoreboard.last_hole(self.una, self.nxt);
             return Some(self.segment(from.max(to.saturating_sub(self.mss)), to, Why::Rescue));
         }
@@ -182,27 +182,27 @@ impl SendHalf {
         if choice.why == Why::Probe {
             // It is not outstanding: the persist timer repeats it, not the retransmission timer.
             self.high = self.high.max(end);
-            self.probe_due = false;
+            self.persist.due = false;
             return;
         }
-        if self.recovering && self.sack {
+        if self.recovery.active && self.sack {
             // RFC 6675 section 5 (4.3), (C.2), (C.4).
-            self.pipe += choice.len;
+            self.recovery.pipe += choice.len;
             match choice.why {
-                Why::Rescue => self.rescue_rxt = self.recover,
+                Why::Rescue => self.recovery.rescue_rxt = self.recovery.point,
                 Why::Repair => {
-                    self.high_rxt = self.high_rxt.max(end);
-                    if self.repair_first {
-                        self.rescue_rxt = end;
+                    self.recovery.high_rxt = self.recovery.high_rxt.max(end);
+                    if self.recovery.repair_first {
+                        self.recovery.rescue_rxt = end;
                     }
                 }
                 _ => {}
             }
-        } else if self.dup_acks > 0 && !choice.retransmitted && self.flight() + choice.len > window {
-            self.limited += choice.len;
+        } else if self.recovery.dup_acks > 0 && !choice.retransmitted && self.flight() + choice.len > window {
+            self.recovery.limited += choice.len;
         }
         if choice.why == Why::Repair {
-            self.repair_first = false;
+            self.recovery.repair_first = false;
         }
         if choice.burst_to > 0 {
             self.burst_to = choice.burst_to;

@@ -121,7 +121,7 @@ impl Connection {
 
     /// The peer's window: how many bytes behind the acknowledged ones it accepts.
     pub fn peer_window(&self) -> u64 {
-        self.send.edge.saturating_sub(self.send.una)
+        self.send.peer.edge.saturating_sub(self.send.una)
     }
 
     /// The retransmission timeout now, backoff included.
@@ -216,7 +216,7 @@ impl Connection {
                 // Its end: the answers crossed too.
                 self.receive.echo_if_alone(segment.sent_at);
                 self.send.nxt = 1;
-                self.send.open(now, self.send.edge);
+                self.send.open(now, self.send.peer.edge);
                 self.state = State::Established;
                 Outcome { opened: true, ..Outcome::default() }
             }
@@ -228,7 +228,7 @@ impl Connection {
                 Outcome::default()
             }
             State::SynReceived if segment.has(bits::ACK) && segment.ack == 1 && self.send.high > 0 => {
-                self.send.open(now, self.send.edge);
+                self.send.open(now, self.send.peer.edge);
                 self.state = State::Established;
                 Outcome { opened: true, ..self.on_open(now, segment) }
             }
@@ -244,11 +244,11 @@ impl Connection {
         self.send.sack = self.config.sack && syn.sack_permitted;
         // RFC 7323 section 2.2: only if both SYNs carry it, and never for the window of a SYN.
         if let Some(scale) = syn.scale.filter(|_| self.config.window_scaling) {
-            self.send.scale = scale.min(LARGEST_SCALE);
+            self.send.peer.scale = scale.min(LARGEST_SCALE);
             self.receive.scale = self.receive.offered_scale();
             self.receive.scaling = true;
         }
-        self.send.edge = 1 + u64::from(syn.window);
+        self.send.peer.edge = 1 + u64::from(syn.window);
     }
 
     /// A segment with an ACK, on a connection that is or was open.
@@ -277,7 +277,7 @@ impl Connection {
                 sent_to: self.sent_to(),
                 in_flight: effect.in_flight,
                 burst,
-                recovering: self.send.recovering,
+                recovering: self.send.recovery.active,
                 ecn_echo,
                 rtt: now.saturating_sub(segment.echo),
                 loss: effect.loss,

@@ -87,7 +87,7 @@ impl Connection {
         let (ack, echo) = if without_last { self.receive.ack_but_last(now) } else { self.receive.ack_all() };
         Segment {
             // The highest number sent, or as much of it as the peer's window accepts after a probe.
-            seq: self.send.high.min(self.send.edge.max(self.send.una)),
+            seq: self.send.high.min(self.send.peer.edge.max(self.send.una)),
             ack,
             sent_at: now,
             echo,

@@ -12,6 +12,54 @@ const LONGEST_STREAM: u64 = 1 << 60;
 /// No segment is being timed.
 const NOT_TIMED: u64 = u64::MAX;
 
+/// The window of the peer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PeerWindow {
+    /// Its right edge: the number after the last one in it.
+    pub(super) edge: u64,
+    /// When the segment was sent that set it.
+    edge_at: Time,
+    pub(super) scale: u8,
+    /// The window field of the last ACK; on a SYN its unit differs, and none is known.
+    last_window: Option<u16>,
+}
+
+/// The repair of losses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recovery {
+    pub(super) dup_acks: u32,
+    /// In loss recovery (RFC 6675) or fast recovery (RFC 6582); not after a timeout.
+    pub(super) active: bool,
+    /// RFC 6675's RecoveryPoint + 1, RFC 6582's recover + 1. Kept after the recovery.
+    pub(super) point: u64,
+    /// RFC 6675's HighRxt + 1 and RescueRxt + 1.
+    pub(super) high_rxt: u64,
+    pub(super) rescue_rxt: u64,
+    /// RFC 6675's pipe, while recovering by SACK.
+    pub(super) pipe: u64,
+    /// The segment at `una` is to be retransmitted regardless of the window.
+    pub(super) repair_first: bool,
+    /// RFC 6582: the window inflation of fast recovery.
+    pub(super) inflation: i64,
+    /// RFC 6582: a partial ACK of this recovery has restarted the timer.
+    partial_ack: bool,
+    /// Bytes sent by limited transmit since the last new ACK.
+    pub(super) limited: u64,
+}
+
+/// Probes of a closed window.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Persist {
+    /// When the next one is due.
+    at: Time,
+    /// How many were sent.
+    count: u32,
+    /// How many of them since the last ACK.
+    unanswered: u32,
+    /// One is to be sent now.
+    pub(super) due: bool,
+}
+
 /// All of it in sequence numbers, so a FIN counts one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SendHalf {
@@ -26,35 +74,12 @@ pub(super) struct SendHalf {
     pub(super) data_end: u64,
     /// A FIN follows the last byte.
     pub(super) closed: bool,
-
-    /// Right edge of the peer's window, and when the segment that set it was sent.
-    pub(super) edge: u64,
-    edge_at: Time,
-    pub(super) scale: u8,
-    /// The window field of the last ACK; on a SYN its unit differs, and none is known.
-    last_window: Option<u16>,
+    pub(super) peer: PeerWindow,
 
     /// Whether SACK is agreed.
     pub(super) sack: bool,
     pub(super) scoreboard: Scoreboard,
-    pub(super) dup_acks: u32,
-    /// In loss recovery (RFC 6675) or fast recovery (RFC 6582); not after a timeout.
-    pub(super) recovering: bool,
-    /// RFC 6675's RecoveryPoint + 1, RFC 6582's recover + 1. Kept after the recovery.
-    pub(super) recover: u64,
-    /// RFC 6675's HighRxt + 1 and RescueRxt + 1.
-    pub(super) high_rxt: u64,
-    pub(super) rescue_rxt: u64,
-    /// RFC 6675's pipe, while recovering by SACK.
-    pub(super) pipe: u64,
-    /// The segment at `una` is to be retransmitted regardless of the window.
-    pub(super) repair_first: bool,
-    /// RFC 6582: the window inflation of fast recovery.
-    pub(super) inflation: i64,
-    /// RFC 6582: a partial ACK of this recovery has restarted the timer.
-    partial_ack: bool,
-    /// Bytes sent by limited transmit since the last new ACK.
-    pub(super) limited: u64,
+    pub(super) recovery: Recovery,
     /// Segmentation offload: most bytes of a burst, 0 without it; and the number after the burst handed to the NIC.
     pub(super) offload: u64,
     pub(super) burst_to: u64,
@@ -73,12 +98,7 @@ pub(super) struct SendHalf {
     syn_timed_out: bool,
     /// Whether round-trip times are measured by timestamps.
     timestamps: bool,
-
-    /// When the next probe of a closed window is due, how many were sent, and how many of them since the last ACK.
-    persist_at: Time,
-    persist_count: u32,
-    unanswered: u32,
-    pub(super) probe_due: bool,
+    pub(super) persist: Persist,
 }
 
 /// The effect of an ACK.
@@ -105,7 +125,7 @@ impl SendHalf {
             timer: Time::NEVER,
             timed_end: NOT_TIMED,
             timestamps: config.timestamps,
-            persist_at: Time::NEVER,
+            persist: Persist { at: Time::NEVER, ..Persist::default() },
             ..Self::default()
         }
     }
@@ -137,12 +157,12 @@ impl SendHalf {
     /// Stream bytes in flight by the rule that holds now.
     #[inline]
     pub(super) fn in_flight(&self) -> u64 {
-        if self.scoreboard.is_empty() && !(self.recovering && self.sack) {
+        if self.scoreboard.is_empty() && !(self.recovery.active && self.sack) {
             return self.flight();
         }
-        if self.recovering {
-            self.pipe
-        } else if self.dup_acks > 0 || self.una < self.recover {
+        if self.recovery.active {
+            self.recovery.pipe
+        } else if self.recovery.dup_acks > 0 || self.una < self.recovery.point {
             // RFC 6675 section 5 (3.2): no loss is known yet, or after a timeout the losses before it cannot be told
             // from those after it.
             self.scoreboard.missing(self.una, self.nxt.min(self.data_end))
@@ -155,12 +175,13 @@ impl SendHalf {
     fn set_pipe(&mut self) {
         let top = self.nxt.min(self.data_end);
         let not_lost = self.scoreboard.lost_to(self.mss).max(self.una);
-        self.pipe = self.scoreboard.missing(not_lost, top) + self.scoreboard.missing(self.una, self.high_rxt.min(top));
+        self.recovery.pipe =
+            self.scoreboard.missing(not_lost, top) + self.scoreboard.missing(self.una, self.recovery.high_rxt.min(top));
     }
 
     /// The handshake is done: the SYN is acknowledged and the peer's window known.
     pub(super) fn open(&mut self, now: Time, edge: u64) {
-        self.edge = self.edge.max(edge);
+        self.peer.edge = self.peer.edge.max(edge);
         self.una = 1;
         self.nxt = self.nxt.max(1);
         self.high = self.high.max(1);
@@ -186,8 +207,8 @@ impl SendHalf {
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, segment: &Segment) -> AckEffect {
         let mut effect = AckEffect { newly_acked: 0, in_flight: self.in_flight(), duplicate: false, loss: None };
-        self.unanswered = 0;
-        let same_window = self.last_window.replace(segment.window).is_none_or(|last| last == segment.window);
+        self.persist.unanswered = 0;
+        let same_window = self.peer.last_window.replace(segment.window).is_none_or(|last| last == segment.window);
         self.set_edge(segment);
 
         // RFC 5681 section 2; with SACK, an ACK with new SACK information is a duplicate (RFC 6675 section 2).
@@ -210,7 +231,7 @@ impl SendHalf {
             effect.duplicate = true;
             effect.loss = effect.loss.or_else(|| self.on_push());
         }
-        if self.recovering && self.sack {
+        if self.recovery.active && self.sack {
             self.set_pipe();
         }
         self.watch_window(now);
@@ -221,13 +242,13 @@ impl SendHalf {
     /// window that seems to shrink by less than its unit was rounded down (RFC 7323 section 2.4) and stands.
     #[inline]
     fn set_edge(&mut self, segment: &Segment) {
-        let edge = segment.ack.saturating_add(u64::from(segment.window) << self.scale);
-        let newest = segment.sent_at >= self.edge_at;
+        let edge = segment.ack.saturating_add(u64::from(segment.window) << self.peer.scale);
+        let newest = segment.sent_at >= self.peer.edge_at;
         if newest {
-            self.edge_at = segment.sent_at;
+            self.peer.edge_at = segment.sent_at;
         }
-        if newest && (edge > self.edge || edge + (1 << self.scale) <= self.edge) {
-            self.edge = edge;
+        if newest && (edge > self.peer.edge || edge + (1 << self.peer.scale) <= self.peer.edge) {
+            self.peer.edge = edge;
         }
     }
 
@@ -248,21 +269,22 @@ impl SendHalf {
         if !self.timestamps {
             self.sample(now);
         }
-        self.dup_acks = 0;
-        self.limited = 0;
+        self.recovery.dup_acks = 0;
+        self.recovery.limited = 0;
         let mut restart = true;
-        if self.recovering {
-            if ack >= self.recover {
-                self.recovering = false;
-                self.repair_first = false;
-                self.inflation = 0;
+        if self.recovery.active {
+            if ack >= self.recovery.point {
+                self.recovery.active = false;
+                self.recovery.repair_first = false;
+                self.recovery.inflation = 0;
             } else if !self.sack {
                 // RFC 6582 section 3.2 step 3, partial ACK: the next segment is lost too; the window is deflated by the
                 // bytes acknowledged and inflated by one segment; only the first one restarts the timer.
-                self.repair_first = true;
+                self.recovery.repair_first = true;
                 let back = if newly >= self.mss { self.mss } else { 0 };
-                self.inflation = self.inflation.saturating_sub_unsigned(newly).saturating_add_unsigned(back);
-                restart = !core::mem::replace(&mut self.partial_ack, true);
+                self.recovery.inflation =
+                    self.recovery.inflation.saturating_sub_unsigned(newly).saturating_add_unsigned(back);
+                restart = !core::mem::replace(&mut self.recovery.partial_ack, true);
             }
         }
         // RFC 6298 rules 5.2 and 5.3.
@@ -289,20 +311,23 @@ impl SendHalf {
 
     /// Counts a duplicate ACK. Returns a loss if it indicates one.
     fn on_duplicate(&mut self) -> Option<Loss> {
-        if self.recovering {
+        if self.recovery.active {
             // RFC 6582 section 3.2 step 3 (RFC 5681 section 3.2 (4)): a segment has left the network.
             if !self.sack {
-                self.inflation = self.inflation.saturating_add_unsigned(self.mss);
+                self.recovery.inflation = self.recovery.inflation.saturating_add_unsigned(self.mss);
             }
             return None;
         }
-        self.dup_acks = self.dup_acks.saturating_add(1);
+        self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
         // RFC 6675 section 5 (1), (2); section 5.1: not before the ACK covers the data outstanding at the last timeout.
         // RFC 6582 section 3.2 step 2: not before it covers more than that.
         let (found, allowed) = if self.sack {
-            (self.dup_acks >= DUP_THRESH || self.scoreboard.lost_to(self.mss) > self.una, self.una >= self.recover)
+            (
+                self.recovery.dup_acks >= DUP_THRESH || self.scoreboard.lost_to(self.mss) > self.una,
+                self.una >= self.recovery.point,
+            )
         } else {
-            (self.dup_acks >= DUP_THRESH, self.una > self.recover)
+            (self.recovery.dup_acks >= DUP_THRESH, self.una > self.recovery.point)
         };
         if !found || !allowed || self.flight() == 0 {
             return None;
@@ -313,27 +338,27 @@ impl SendHalf {
     /// RCC section 4.5: the receiver asks for the segment that it expects, as by three duplicate ACKs. In a recovery
     /// the segment is sent again.
     fn on_push(&mut self) -> Option<Loss> {
-        if self.recovering {
-            self.repair_first = true;
+        if self.recovery.active {
+            self.recovery.repair_first = true;
             return None;
         }
-        self.dup_acks = self.dup_acks.max(DUP_THRESH);
+        self.recovery.dup_acks = self.recovery.dup_acks.max(DUP_THRESH);
         Some(self.start_recovery())
     }
 
     /// A recovery begins, for the loss of the segment at `una`.
     fn start_recovery(&mut self) -> Loss {
         // RFC 5681 section 3.2 (2): bytes sent by limited transmit do not count.
-        let loss = self.loss(self.flight().saturating_sub(self.limited));
-        self.recovering = true;
-        self.recover = self.high;
-        self.high_rxt = self.una;
-        self.rescue_rxt = self.una;
-        self.repair_first = true;
-        self.partial_ack = false;
-        self.limited = 0;
+        let loss = self.loss(self.flight().saturating_sub(self.recovery.limited));
+        self.recovery.active = true;
+        self.recovery.point = self.high;
+        self.recovery.high_rxt = self.una;
+        self.recovery.rescue_rxt = self.una;
+        self.recovery.repair_first = true;
+        self.recovery.partial_ack = false;
+        self.recovery.limited = 0;
         // RFC 5681 section 3.2 (3).
-        self.inflation = if self.sack { 0 } else { (self.mss * u64::from(DUP_THRESH)) as i64 };
+        self.recovery.inflation = if self.sack { 0 } else { (self.mss * u64::from(DUP_THRESH)) as i64 };
         loss
     }
 
@@ -351,14 +376,14 @@ impl SendHalf {
         self.rto.back_off();
         self.syn_timed_out |= self.una == 0;
         // RFC 6675 section 5.1, RFC 6582 section 3.2 step 4. The SACK scoreboard is kept.
-        self.recovering = false;
+        self.recovery.active = false;
         if self.una > 0 {
-            self.recover = self.high;
+            self.recovery.point = self.high;
         }
-        self.repair_first = false;
-        self.inflation = 0;
-        self.dup_acks = 0;
-        self.limited = 0;
+        self.recovery.repair_first = false;
+        self.recovery.inflation = 0;
+        self.recovery.dup_acks = 0;
+        self.recovery.limited = 0;
         self.timed_out_at = self.una;
         self.nxt = self.una;
         self.burst_to = 0;
@@ -388,34 +413,34 @@ impl SendHalf {
     /// Starts or stops the probing of a closed window (RFC 9293 section 3.8.6.1).
     #[inline]
     pub(super) fn watch_window(&mut self, now: Time) {
-        if self.una == self.nxt && self.edge <= self.nxt {
-            if self.persist_at == Time::NEVER {
-                self.persist_at = now.saturating_add(self.rto.current());
+        if self.una == self.nxt && self.peer.edge <= self.nxt {
+            if self.persist.at == Time::NEVER {
+                self.persist.at = now.saturating_add(self.rto.current());
             }
-        } else if self.persist_at != Time::NEVER {
-            self.persist_at = Time::NEVER;
-            self.persist_count = 0;
-            self.probe_due = false;
+        } else if self.persist.at != Time::NEVER {
+            self.persist.at = Time::NEVER;
+            self.persist.count = 0;
+            self.persist.due = false;
         }
     }
 
     /// When the next probe is due. The window may close while there is no data to send.
     #[inline(always)]
     pub(super) fn probe_at(&self) -> Time {
-        if self.nxt < self.data_end { self.persist_at } else { Time::NEVER }
+        if self.nxt < self.data_end { self.persist.at } else { Time::NEVER }
     }
 
     /// Whether the segment that the retransmission timer or, with `probe`, the next probe would send has been sent as
     /// often as it may be.
     pub(super) fn exhausted(&self, probe: bool) -> bool {
-        self.retries < u32::MAX && (if probe { self.unanswered } else { self.repeats }) >= self.retries
+        self.retries < u32::MAX && (if probe { self.persist.unanswered } else { self.repeats }) >= self.retries
     }
 
     /// The time of [`Self::probe_at`] has come.
     pub(super) fn on_probe_time(&mut self, now: Time) {
-        self.probe_due = true;
-        self.unanswered = self.unanswered.saturating_add(1);
-        self.persist_count = self.persist_count.saturating_add(1);
-        self.persist_at = now.saturating_add(self.rto.backed_off(self.persist_count));
+        self.persist.due = true;
+        self.persist.unanswered = self.persist.unanswered.saturating_add(1);
+        self.persist.count = self.persist.count.saturating_add(1);
+        self.persist.at = now.saturating_add(self.rto.backed_off(self.persist.count));
     }
 }
