@@ -1,9 +1,11 @@
 //! The surroundings of the host code: timers, ports, messages.
 
+use crate::directory::Directory;
+use crate::exchange::{Left, Notice};
 use crate::messages::{Packet, What};
 use crate::path::Path;
 use crate::setup::{Control, TearDown};
-use crate::station::{Directory, Left, Notice, World};
+use crate::world::World;
 use fanin_cc::{Header, Instance, PathInfo, Telemetry};
 use fanin_endpoint::host::{
     Beside, Ends, FlowRecord, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, TrafficCounters,
@@ -49,33 +51,33 @@ impl<D: Directory> Io for World<D> {
     fn set_timer(&mut self, timer: Timer, at: Time) {
         let (kind, number, arg) = match timer {
             Timer::Sender { number, slot } => (kind::SENDER, number, slot),
-            Timer::Host { host } => (kind::HOST, self.node.0, host),
-            Timer::Answers { host } => (kind::HOST, self.node.0 | ANSWERS, host),
+            Timer::Host { host } => (kind::HOST, self.setting.node.0, host),
+            Timer::Answers { host } => (kind::HOST, self.setting.node.0 | ANSWERS, host),
             Timer::Receiver { host, scheme } => {
-                (kind::RECEIVER, u32::from(scheme) * self.host_count + self.node.0, host)
+                (kind::RECEIVER, u32::from(scheme) * self.setting.host_count + self.setting.node.0, host)
             }
         };
         self.clock.schedule(at, source(kind, number), arg);
     }
 
     fn random(&self, _host: u32, number: u64) -> u64 {
-        mix(self.cpu_word, number)
+        mix(self.setting.cpu_word, number)
     }
 
     fn sizes(&self) -> &PacketSizes {
-        &self.sizes
+        &self.setting.sizes
     }
 
     fn host_fifo(&self) -> Option<HostFifo> {
-        self.host_fifo
+        self.setting.host_fifo
     }
 
     fn largest_packet(&self) -> u32 {
-        self.largest
+        self.setting.largest
     }
 
     fn traffic(&self, traffic: u16) -> &Traffic {
-        &self.traffics[usize::from(traffic)]
+        &self.setting.traffics[usize::from(traffic)]
     }
 
     fn counters(&mut self, traffic: u16) -> &mut TrafficCounters {
@@ -154,7 +156,7 @@ impl<D: Directory> Io for World<D> {
         let at = self.now().saturating_add(self.directory.network_rtt());
         let entry = self.messages.of(message);
         let (dst, token) = (NodeId(entry.record.dst), entry.token);
-        if dst == self.node {
+        if dst == self.setting.node {
             self.schedule_start(message, START_GIVEN_UP, at);
         } else {
             self.out.push(Left::Control(dst, Control::TearDown(TearDown { token, message, at })));
@@ -167,7 +169,7 @@ impl<D: Directory> Io for World<D> {
     }
 
     fn host(&self, node: NodeId) -> Option<u32> {
-        (node == self.node).then_some(0)
+        (node == self.setting.node).then_some(0)
     }
 
     fn announce_message(&mut self, message: MessageId, first: Option<MessageId>) {
@@ -185,7 +187,7 @@ impl<D: Directory> Io for World<D> {
     fn route(&mut self, query: &PathQuery<Path>, needs: Needs) -> Route<Path> {
         let key = self.key(query);
         let record = self.record(query.message);
-        let overhead = self.traffics[usize::from(record.traffic)].overhead;
+        let overhead = self.setting.traffics[usize::from(record.traffic)].overhead;
         let known = self.directory.walk(query.from, query.to, key, overhead, record.bytes);
         Route {
             nic: known.link.and_then(|port| self.row(port)),

@@ -9,7 +9,10 @@
 //! a socket and a clock, for applications.
 #![deny(unsafe_code)]
 
+mod config;
+mod directory;
 pub mod endpoint;
+mod exchange;
 pub mod frame;
 mod io;
 mod messages;
@@ -19,11 +22,15 @@ mod path;
 mod port;
 mod setup;
 mod station;
+mod world;
 
+pub use config::{Class, Config};
+pub use directory::{Directory, Known};
 pub use endpoint::Endpoint;
+pub use exchange::{Leaving, Left, Notice, Out, Post, Sent, Totals};
 pub use frame::{Carried, Formats};
 pub use messages::{Incident, What};
 pub use path::Path;
 pub use port::{ClassState, LinkConfig};
 pub use setup::{Control, SetUp, TearDown};
-pub use station::{Class, Config, Directory, Known, Leaving, Left, Notice, Out, Post, Sent, Station, Totals};
+pub use station::Station;

@@ -1,222 +1,22 @@
 //! A host on a wire, from the host code of the simulator.
 
-use crate::frame::{Carried, Formats};
-use crate::messages::{Entry, Incident, Messages, Packet, Packets, What};
+use crate::config::Config;
+use crate::directory::Directory;
+use crate::exchange::{Leaving, Left, Notice, Out, Post, Sent, Totals};
+use crate::frame::Carried;
+use crate::messages::{Entry, Incident, Messages, Packet, Packets};
 use crate::path::Path;
-use crate::port::{ClassState, LinkConfig, Port};
+use crate::port::{ClassState, Port};
 use crate::setup::{Control, SetUp, TearDown};
-use fanin_cc::{Actions, Header, HeaderOverhead, Instance, Kind, PathInfo, Telemetry};
-use fanin_endpoint::host::{
-    ENDLESS, Ends, FlowRecord, HostFifo, HostTotals, Hosts, NO_SLOT, PacketSizes, Timer, Traffic, TrafficCounters,
-    announced_incast,
-};
-use fanin_endpoint::scheduler::{Precedence, Scheduler};
-use fanin_endpoint::shaper::Shaper;
+use crate::world::{Setting, World};
+use fanin_cc::{Actions, Kind};
+use fanin_endpoint::host::{ENDLESS, Ends, FlowRecord, Hosts, NO_SLOT, Timer, TrafficCounters};
+use fanin_endpoint::scheduler::Scheduler;
 use fanin_engine::clock::{
     ANSWERS, SHAPER, START_AFTER_OVERHEAD, START_GIVEN_UP, START_POSTED, kind, kind_of, number_of, source,
 };
 use fanin_engine::{CalendarQueue, Clock, Event};
 use fanin_units::{MessageId, NodeId, PortId, Time};
-use std::sync::Arc;
-
-/// A path, and what is known of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Known {
-    /// The port by which it leaves its host; `None` where there is no path.
-    pub link: Option<PortId>,
-    /// The path.
-    pub path: Path,
-    /// The information for a scheme's sender.
-    pub info: PathInfo,
-    /// Completion time of the message alone on it.
-    pub ideal: Time,
-    /// Links on it.
-    pub hops: u16,
-}
-
-/// What a host knows of the network around it.
-pub trait Directory {
-    /// The hash key of a path: `name` is that of its message, or of its pair of hosts, and `back` the direction.
-    fn key(&self, name: u64, back: bool) -> u32;
-    /// The path of a key.
-    fn path(&self, from: NodeId, to: NodeId, key: u32) -> Path;
-    /// The path of a key that every switch looks up.
-    fn path_by_hash(&self, key: u32) -> Path;
-    /// A path with its properties, for a message of so many bytes.
-    fn walk(&self, from: NodeId, to: NodeId, key: u32, overhead: HeaderOverhead, bytes: u64) -> Known;
-    /// The port by which a path leaves this host.
-    fn link(&self, from: NodeId, to: NodeId, key: u32) -> Option<PortId>;
-    /// The node at the other end of a port.
-    fn peer(&self, port: PortId) -> NodeId;
-    /// The round-trip time of an idle network.
-    fn network_rtt(&self) -> Time;
-    /// A packet has arrived, or was lost at this host.
-    fn note(&mut self, _now: Time, _node: NodeId, _head: &Header, _lost: bool) {}
-}
-
-/// A class of packets.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Class {
-    /// Which classes it is served before, and how much of it.
-    pub precedence: Precedence,
-    /// What it may send.
-    pub shaper: Option<Shaper>,
-    /// The other virtual lane, or 0.
-    pub sibling: u8,
-}
-
-/// A host.
-pub struct Config {
-    /// Its number among all hosts.
-    pub node: NodeId,
-    /// How many hosts there are.
-    pub hosts: u32,
-    /// The seed of the order of simultaneous events.
-    pub seed: u64,
-    /// From which the CPU time of its answers is drawn.
-    pub cpu_word: u64,
-    /// From which the tokens of its connections are drawn.
-    pub token_word: u64,
-    /// The time between consecutive events, and how far ahead most are scheduled.
-    pub spacing: (Time, Time),
-    /// Sizes of packets.
-    pub sizes: PacketSizes,
-    /// The queue between its pacers and its links.
-    pub host_fifo: Option<HostFifo>,
-    /// Largest data packet on the wire.
-    pub largest: u32,
-    /// The data classes, from 1.
-    pub classes: Vec<Class>,
-    /// Its links.
-    pub links: Vec<LinkConfig>,
-    /// The traffics of the network.
-    pub traffics: Vec<Traffic>,
-    /// The schemes, with their state at this host.
-    pub schemes: Vec<Instance>,
-    /// What frames look like.
-    pub formats: Formats,
-}
-
-/// A message to send.
-#[derive(Clone, Debug)]
-pub struct Post {
-    /// Its number in the network.
-    pub message: MessageId,
-    /// The receiving host.
-    pub dst: u32,
-    /// Its payload.
-    pub bytes: u64,
-    /// Its traffic.
-    pub traffic: u16,
-    /// Its incast or collective, or `u32::MAX`.
-    pub group: u32,
-    /// The name of its path.
-    pub name: u64,
-    /// The senders of its incast.
-    pub senders: Option<Arc<[u32]>>,
-}
-
-/// What the application gets to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// A message has arrived completely.
-    Arrived(MessageId),
-    /// The sender of a message knows that it has arrived completely.
-    Acked(MessageId),
-}
-
-/// A frame that leaves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
-    /// The port.
-    pub port: PortId,
-    /// When its last bit reaches the other end.
-    pub arrives: Time,
-    /// Extension and frame ([`crate::frame`]).
-    pub bytes: Vec<u8>,
-}
-
-/// A packet that leaves, before it is a frame.
-#[derive(Clone, Debug)]
-pub struct Leaving {
-    /// The port.
-    pub port: PortId,
-    /// When its last bit reaches the other end.
-    pub arrives: Time,
-    /// The packet.
-    pub carried: Carried,
-    /// The incast that it announces, and its senders.
-    pub incast: Option<(u32, Vec<u16>)>,
-}
-
-/// What a station sends, with packets that are no frames yet.
-#[derive(Clone, Debug)]
-pub enum Left {
-    /// A packet.
-    Packet(Box<Leaving>),
-    /// See [`Out::Control`].
-    Control(NodeId, Control),
-}
-
-/// What a station sends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Out {
-    /// A frame.
-    Frame(Sent),
-    /// A message about a connection, to its receiver. It has to be there before the frames that are sent after it.
-    Control(NodeId, Control),
-}
-
-/// Totals of a station.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Of its host code.
-    pub host: HostTotals,
-    /// Events handled.
-    pub events: u64,
-    /// Bytes of packets made, delivered and dropped.
-    pub sent: u64,
-    /// See `sent`.
-    pub delivered: u64,
-    /// See `sent`.
-    pub dropped: u64,
-    /// Packets dropped at the queue of a shaped class.
-    pub shaper: u64,
-    /// Packets for other hosts.
-    pub wrong_host: u64,
-    /// Packets without a path.
-    pub no_route: u64,
-    /// Frames refused: not as they must be, or of unknown connections.
-    pub refused: u64,
-}
-
-/// The surroundings of the host code.
-pub(crate) struct World<D> {
-    pub directory: D,
-    pub clock: Clock<CalendarQueue>,
-    pub node: NodeId,
-    pub host_count: u32,
-    pub cpu_word: u64,
-    pub token_word: u64,
-    pub sizes: PacketSizes,
-    pub host_fifo: Option<HostFifo>,
-    pub largest: u32,
-    pub traffics: Vec<Traffic>,
-    pub counters: Vec<TrafficCounters>,
-    pub schemes: Vec<Instance>,
-    pub formats: Formats,
-    pub messages: Messages,
-    pub packets: Packets,
-    pub ports: Vec<Port>,
-    pub notices: Vec<Notice>,
-    pub out: Vec<Left>,
-    pub incidents: Vec<Incident>,
-    /// Drops, and pauses.
-    pub incidents_seen: [u64; 2],
-    pub totals: Totals,
-    /// Packets dropped, by scheme.
-    pub dropped: Vec<u64>,
-}
 
 /// A host on a wire.
 pub struct Station<D> {
@@ -248,18 +48,20 @@ impl<D: Directory> Station<D> {
         let world = World {
             directory,
             clock: Clock::new(config.seed, queue),
-            node: config.node,
-            host_count: config.hosts,
-            cpu_word: config.cpu_word,
-            token_word: config.token_word,
-            sizes: config.sizes,
-            host_fifo: config.host_fifo,
-            largest: config.largest,
             counters: vec![TrafficCounters::default(); config.traffics.len()],
-            traffics: config.traffics,
+            setting: Setting {
+                node: config.node,
+                host_count: config.hosts,
+                cpu_word: config.cpu_word,
+                token_word: config.token_word,
+                sizes: config.sizes,
+                host_fifo: config.host_fifo,
+                largest: config.largest,
+                traffics: config.traffics,
+                formats: config.formats,
+            },
             dropped: vec![0; config.schemes.len()],
             schemes: config.schemes,
-            formats: config.formats,
             messages: Messages::default(),
             packets: Packets::default(),
             ports,
@@ -275,8 +77,8 @@ impl<D: Directory> Station<D> {
     /// Adds a message that this host will send. It is posted by [`Station::post_at`].
     pub fn add(&mut self, post: Post) {
         let number = post.message.0;
-        let record = FlowRecord::new(self.world.node.0, post.dst, post.bytes, post.traffic, post.group);
-        let token = fanin_engine::mix(self.world.token_word, u64::from(number));
+        let record = FlowRecord::new(self.world.setting.node.0, post.dst, post.bytes, post.traffic, post.group);
+        let token = fanin_engine::mix(self.world.setting.token_word, u64::from(number));
         let (name, senders) = (post.name, post.senders);
         self.world.messages.add(number, Entry { record, ends: Ends::default(), name, senders, token, first: None });
     }
@@ -289,7 +91,7 @@ impl<D: Directory> Station<D> {
     /// A frame is on its way to a port of this host, and its last bit arrives at this time. A frame that is not as it
     /// must be is refused and counted.
     pub fn on_frame(&mut self, from: PortId, arrives: Time, bytes: &[u8]) {
-        match Carried::decode(&self.world.formats, bytes, &mut self.scratch) {
+        match Carried::decode(&self.world.setting.formats, bytes, &mut self.scratch) {
             Some(carried) => self.on_packet(from, arrives, carried),
             None => self.world.totals.refused += 1,
         }
@@ -315,7 +117,7 @@ impl<D: Directory> Station<D> {
             let data = matches!(head.kind, Kind::Data | Kind::Request);
             let ends = (NodeId(entry.record.src), NodeId(entry.record.dst));
             let right = ends == if data { (head.src, head.dst) } else { (head.dst, head.src) };
-            right && self.world.traffics.get(usize::from(entry.record.traffic)).is_some()
+            right && self.world.setting.traffics.get(usize::from(entry.record.traffic)).is_some()
         };
         arrives >= self.world.clock.now() && self.port_of(from).is_some() && (head.kind == Kind::Pause || known())
     }
@@ -335,7 +137,8 @@ impl<D: Directory> Station<D> {
 
     fn on_set_up(&mut self, of: SetUp) {
         let world = &mut self.world;
-        let mut fits = of.dst == world.node && usize::from(of.traffic) < world.traffics.len() && of.bytes > 0;
+        let mut fits =
+            of.dst == world.setting.node && usize::from(of.traffic) < world.setting.traffics.len() && of.bytes > 0;
         if let Some(known) = world.messages.get(of.message) {
             // It begins anew: on another connection, or after one was given up.
             fits &= known.token == of.token && known.record.finished == Time::NEVER;
@@ -390,7 +193,7 @@ impl<D: Directory> Station<D> {
             kind::HOST if number & ANSWERS != 0 => hosts.on_timer(world, Timer::Answers { host: arg }),
             kind::HOST => hosts.on_timer(world, Timer::Host { host: arg }),
             kind::RECEIVER => {
-                let scheme = (number / world.host_count) as u16;
+                let scheme = (number / world.setting.host_count) as u16;
                 hosts.on_timer(world, Timer::Receiver { host: arg, scheme });
             }
             kind::SWITCH if number & SHAPER != 0 => {
@@ -408,7 +211,7 @@ impl<D: Directory> Station<D> {
         let head = &mut world.packets.at_mut(ix).head;
         head.hops = head.hops.saturating_add(1);
         let head = *head;
-        world.directory.note(world.clock.now(), world.node, &head, false);
+        world.directory.note(world.clock.now(), world.setting.node, &head, false);
         if head.kind == Kind::Pause {
             world.pauses(port, ix, head.cc_tag);
             hosts.serve(world, port as u32);
@@ -421,7 +224,7 @@ impl<D: Directory> Station<D> {
             return;
         }
         hosts.count_received(HOST, head.wire);
-        if head.dst == world.node {
+        if head.dst == world.setting.node {
             hosts.on_packet(world, HOST, ix);
         } else {
             // Hosts never forward.
@@ -446,7 +249,7 @@ impl<D: Directory> Station<D> {
             record.start = now;
             let traffic = record.traffic;
             world.counters[usize::from(traffic)].started += 1;
-            let overhead = world.traffics[usize::from(traffic)].config.overhead;
+            let overhead = world.setting.traffics[usize::from(traffic)].config.overhead;
             if overhead > Time::ZERO {
                 world.schedule_start(message, START_AFTER_OVERHEAD, now.saturating_add(overhead));
                 return;
@@ -464,9 +267,9 @@ impl<D: Directory> Station<D> {
     pub fn take_out(&mut self) -> Vec<Out> {
         let frame = |of: Leaving, world: &mut World<D>| {
             let mut bytes = Vec::new();
-            let ends = (world.node, world.directory.peer(of.port));
+            let ends = (world.setting.node, world.directory.peer(of.port));
             let incast = of.incast.as_ref().map(|(incast, senders)| (*incast, &senders[..]));
-            match of.carried.encode(&world.formats, ends, incast, &mut bytes) {
+            match of.carried.encode(&world.setting.formats, ends, incast, &mut bytes) {
                 Ok(()) => Some(Out::Frame(Sent { port: of.port, arrives: of.arrives, bytes })),
                 // Only flow control of InfiniBand has no frame, and a station sends none.
                 Err(_) => {
@@ -600,7 +403,7 @@ impl<D: Directory> Station<D> {
     pub fn records(&self) -> Vec<(u32, FlowRecord)> {
         let mut records: Vec<(u32, FlowRecord)> =
             self.world.messages.iter().map(|(number, entry)| (number, entry.record)).collect();
-        let own = |traffic: u16| !self.world.traffics[usize::from(traffic)].config.endpoint.connection;
+        let own = |traffic: u16| !self.world.setting.traffics[usize::from(traffic)].config.endpoint.connection;
         let mut with = |message: u32, change: &mut dyn FnMut(&mut FlowRecord)| {
             if let Ok(at) = records.binary_search_by_key(&message, |(number, _)| *number) {
                 change(&mut records[at].1);
@@ -633,7 +436,7 @@ impl<D: Directory> Station<D> {
     fn arriving(&self, first: MessageId, expected: u64) -> Option<(u32, u64)> {
         let mut from = 0u64;
         let of_pair = self.world.messages.iter().filter(|(number, entry)| {
-            entry.record.src != self.world.node.0 && (*number == first.0 || entry.first == Some(first))
+            entry.record.src != self.world.setting.node.0 && (*number == first.0 || entry.first == Some(first))
         });
         for (number, entry) in of_pair {
             let to = from.saturating_add(entry.record.bytes);
@@ -647,7 +450,7 @@ impl<D: Directory> Station<D> {
 
     /// Payload bytes of endless messages that have arrived, by traffic.
     pub fn endless_delivered(&self) -> Vec<u64> {
-        let mut sums = vec![0; self.world.traffics.len()];
+        let mut sums = vec![0; self.world.setting.traffics.len()];
         for (slot, receiver) in self.hosts.receivers() {
             let Some(expected) = self.hosts.expected(slot) else { continue };
             let arriving = self.arriving(receiver.id(), expected);
@@ -658,130 +461,5 @@ impl<D: Directory> Station<D> {
             }
         }
         sums
-    }
-}
-
-impl<D: Directory> World<D> {
-    /// Schedules a step of a message's start.
-    pub fn schedule_start(&mut self, message: MessageId, step: u32, at: Time) {
-        self.clock.schedule(at, source(kind::START, message.0), step);
-    }
-
-    /// A packet is lost at this host.
-    pub fn lose(&mut self, ix: u32) {
-        let Packet { head, scheme, .. } = *self.packets.at(ix);
-        self.directory.note(self.clock.now(), self.node, &head, true);
-        self.totals.dropped += u64::from(head.wire);
-        if head.kind != Kind::Pause && head.kind != Kind::Credit {
-            self.dropped[usize::from(scheme)] += 1;
-        }
-        self.packets.remove(ix);
-    }
-
-    pub fn incident(&mut self, port: PortId, what: What) {
-        let seen = &mut self.incidents_seen[usize::from(matches!(what, What::Paused(_)))];
-        *seen += 1;
-        if *seen <= Incident::KEPT {
-            self.incidents.push(Incident { time: self.clock.now(), port, what, cause: self.clock.cause() });
-        }
-    }
-
-    /// A pause frame has arrived at a port.
-    fn pauses(&mut self, port: usize, ix: u32, classes: u32) {
-        let now = self.clock.now();
-        self.totals.delivered += u64::from(self.packets.at(ix).head.wire);
-        self.packets.remove(ix);
-        let (changed, paused) = ((classes >> 8) as u8, classes as u8);
-        for class in (1..self.ports[port].classes()).filter(|class| changed & 1 << class != 0) {
-            let pauses = paused & 1 << class != 0;
-            if pauses {
-                self.incident(self.ports[port].link.port, What::Paused(class));
-            }
-            self.ports[port].set_paused(now, class, pauses);
-        }
-    }
-
-    /// Looks at the shapers of a port at a time.
-    pub fn look_at(&mut self, port: u32, at: Time) {
-        let number = self.ports[port as usize].link.port.0 | SHAPER;
-        self.clock.schedule(at, source(kind::SWITCH, number), port);
-    }
-
-    fn refill(&mut self, port: u32) {
-        let (now, mut again) = (self.clock.now(), Vec::new());
-        self.ports[port as usize].refill(now, |at| again.push(at));
-        again.into_iter().for_each(|at| self.look_at(port, at));
-    }
-
-    /// A packet leaves by a port that is free.
-    pub fn transmit(&mut self, port: u32, ix: u32) {
-        let now = self.clock.now();
-        let Packet { head, path, scheme, deflections, telemetry } = *self.packets.at(ix);
-        let of = &mut self.ports[port as usize];
-        debug_assert!(of.busy_until <= now, "one packet at a time");
-        let left = now + of.tx_time(u32::from(head.wire));
-        of.busy_until = left;
-        of.packets += 1;
-        of.bytes += u64::from(head.wire);
-        let (arrives, link) = (left + of.link.delay, of.link.port);
-        let telemetry: Option<Telemetry> = head.has(fanin_cc::flags::INT).then_some(telemetry);
-        let carried = Carried { head, path, scheme, deflections, telemetry };
-        let announces = head.kind == Kind::Data && head.has(fanin_cc::flags::START);
-        let announces = announces && self.messages.get(head.flow).is_some();
-        let incast = if announces { announced_incast(self, head.flow) } else { None };
-        let incast = incast.map(|(incast, all)| (incast, all.iter().map(|host| *host as u16).collect()));
-        self.out.push(Left::Packet(Box::new(Leaving { port: link, arrives, carried, incast })));
-        self.packets.remove(ix);
-    }
-
-    /// Tells the receiver of a message about it.
-    pub fn set_up(&mut self, message: MessageId, first: Option<MessageId>) {
-        let of = self.set_up_of(message, first);
-        self.out.push(Left::Control(of.dst, Control::SetUp(of)));
-    }
-
-    fn set_up_of(&self, message: MessageId, first: Option<MessageId>) -> SetUp {
-        let entry = self.messages.of(message);
-        let record = &entry.record;
-        SetUp {
-            token: entry.token,
-            message,
-            first,
-            src: NodeId(record.src),
-            dst: NodeId(record.dst),
-            traffic: record.traffic,
-            bytes: record.bytes,
-            name: entry.name,
-            group: record.group,
-            hops: record.hops,
-            senders: entry.senders.clone(),
-        }
-    }
-}
-
-impl<D: Directory> World<D> {
-    /// A host's packet joins the queue of its class. It is lost where that is full.
-    pub fn queue(&mut self, port: u32, ix: u32) {
-        let (now, head) = (self.clock.now(), self.packets.at(ix).head);
-        let of = &mut self.ports[port as usize];
-        if !of.takes(head.class, head.wire) {
-            let link = of.link.port;
-            self.totals.shaper += 1;
-            self.incident(link, What::Dropped);
-            return self.lose(ix);
-        }
-        if let Some(at) = of.enqueue(now, ix, &head) {
-            self.look_at(port, at);
-        }
-    }
-
-    /// The row of a port of this host.
-    pub fn row(&self, port: PortId) -> Option<u32> {
-        self.ports.iter().zip(0..).find(|(of, _)| of.link.port == port).map(|(_, row)| row)
-    }
-
-    /// Marks a packet.
-    pub fn mark(&mut self, ix: u32) {
-        self.packets.at_mut(ix).head.flags |= fanin_cc::flags::CE;
     }
 }

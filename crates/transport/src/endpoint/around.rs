@@ -1,7 +1,7 @@
 //! What the host of an endpoint knows of the network: the round-trip time to each peer.
 
+use crate::directory::{Directory, Known};
 use crate::path::Path;
-use crate::station::{Directory, Known};
 use fanin_cc::{HeaderOverhead, PathInfo};
 use fanin_units::{NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;

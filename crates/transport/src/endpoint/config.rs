@@ -1,8 +1,8 @@
 //! What an endpoint is told.
 
+use crate::config::{self, Class};
 use crate::frame::{Dscps, Layout};
 use crate::port::LinkConfig;
-use crate::station::{self, Class};
 use crate::{Formats, endpoint::sip};
 use fanin_cc::{NicInfo, Settings};
 use fanin_endpoint::host::{EndpointConfig, PacketSizes, Recovery, Traffic, TrafficConfig};
@@ -209,11 +209,11 @@ impl Config {
     }
 
     /// The host below the endpoint.
-    pub(super) fn station(&self, node: NodeId, seed: u64) -> station::Config {
+    pub(super) fn station(&self, node: NodeId, seed: u64) -> config::Config {
         let mut scheme = self.scheme.build();
         let nic = NicInfo::new(self.rate, self.rtt, u32::from(self.payload), self.largest());
         scheme.add_host(&NicInfo { seed, ..nic });
-        station::Config {
+        config::Config {
             node,
             hosts: 1 << 16,
             seed: 0,
