@@ -18,7 +18,8 @@ counters! {
         pub paused: Time,
         /// PAUSE frames received for it.
         pub pauses: u64,
-        /// Time for which it lacked credits: at a switch for the first packet of its queue, at a host for a full packet.
+        /// Time for which it lacked credits: at a switch for the first packet of its queue, at a host for a full
+        /// packet.
         pub credit_wait: Time,
         /// How often it ran out of them.
         pub credit_waits: u64,
