@@ -2,7 +2,7 @@
 
 use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
 use alloc::vec::Vec;
-use fanin_cc::{Ack, Kind, Loss, Notice, flags};
+use fanin_cc::{Ack, Header, Kind, Loss, Notice, flags};
 use fanin_units::{MessageId, Time};
 
 impl<P: Copy> Hosts<P> {
@@ -159,87 +159,112 @@ impl<P: Copy> Hosts<P> {
     /// An ACK, NACK, CNP or credit reached the sender of its queue pair.
     #[inline(always)]
     pub(super) fn on_control<I: Io<Path = P>>(&mut self, io: &mut I, packet: I::Packet) {
-        let now = io.now();
         let head = *io.header(packet);
         io.consume(packet);
         let slot = io.ends(head.flow).send;
         if slot == NO_SLOT {
             return;
         }
-        let sender = &mut self.senders[slot as usize];
-        let (scheme, cc) = (sender.scheme, sender.cc);
-        let mut may_ask = head.kind == Kind::Credit;
-        let control = match head.kind {
-            Kind::Ack | Kind::Nack => {
-                let endpoint = io.traffic(sender.traffic).config.endpoint;
-                if endpoint.recovery == Recovery::GoBack0 && head.attempt != sender.attempt {
-                    // Of what has started over since.
-                    return;
-                }
-                let in_flight = sender.rdma().in_flight();
-                let newly_acked = sender.take_ack(&head, |message| {
-                    io.record_mut(message).acked = now;
-                    io.on_acked(message);
-                });
-                if newly_acked > 0 {
-                    let waits = sender.rdma().in_flight() > 0;
-                    sender.deadline = if waits { now.saturating_add(endpoint.timeout) } else { Time::NEVER };
-                    // After going back, its next message may be another one.
-                    self.set_out(io, slot);
-                    io.after_acked();
-                }
-                let half = self.senders[slot as usize].rdma();
-                let (acked_to, sent_to, done) = (half.acked_to(), half.sent_to(), half.done());
-                let mut ack = Ack {
-                    newly_acked,
-                    acked_to,
-                    seq: head.seq,
-                    sent_to,
-                    in_flight,
-                    ecn_echo: head.has(flags::ECHO),
-                    rtt: now.saturating_sub(head.sent_at),
-                    cc_feedback: head.cc_feedback,
-                    ..Ack::default()
-                };
-                let mut control = if head.has(flags::INT) {
-                    let (scheme, telemetry) = io.scheme_and_telemetry(scheme, packet);
-                    ack.telemetry = Some(telemetry);
-                    scheme.on_ack(cc, now, &ack)
-                } else {
-                    io.scheme(scheme).on_ack(cc, now, &ack)
-                };
-                if head.kind == Kind::Nack || head.has(flags::PUSH) {
-                    let sent_to = self.senders[slot as usize].rdma().sent_to();
-                    if self.repair(io, slot, head.kind) {
-                        let from = self.senders[slot as usize].rdma().acked_to();
-                        control = io.scheme(scheme).on_loss(cc, now, &Loss::new(from, sent_to));
-                    }
-                    may_ask = true;
-                }
-                if done {
-                    if !endpoint.connection {
-                        // Its last ACK may have changed what it shares with others.
-                        if io.scheme(scheme).take_shared_changed() {
-                            self.tell_pair(io, slot);
-                            self.activate_pair(io, slot);
-                        }
-                        self.close_sender(io, slot);
-                        return;
-                    }
-                    if newly_acked > 0 {
-                        control = io.scheme(scheme).on_idle(cc, now);
-                    }
-                }
-                control
+        match head.kind {
+            Kind::Ack | Kind::Nack => self.on_answer(io, slot, packet, &head),
+            Kind::Cnp => self.on_notice(io, slot, Notice::Cnp),
+            Kind::Credit => {
+                self.on_notice(io, slot, Notice::Credit(head.cc_tag));
+                self.send_requests(io, slot);
             }
-            Kind::Cnp => io.scheme(scheme).on_notice(cc, now, Notice::Cnp),
-            Kind::Credit => io.scheme(scheme).on_notice(cc, now, Notice::Credit(head.cc_tag)),
-            Kind::Data | Kind::Request | Kind::Pause | Kind::FlowControl => return,
-        };
+            Kind::Data | Kind::Request | Kind::Pause | Kind::FlowControl => {}
+        }
+    }
+
+    /// A CNP or credit.
+    #[inline(always)]
+    fn on_notice<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, notice: Notice) {
+        let now = io.now();
+        let sender = &self.senders[slot as usize];
+        let control = io.scheme(sender.scheme).on_notice(sender.cc, now, notice);
         self.apply(io, slot, &control);
-        if may_ask {
+    }
+
+    /// An ACK or NACK, with the telemetry of its packet.
+    #[inline(always)]
+    fn on_answer<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, packet: I::Packet, head: &Header) {
+        let now = io.now();
+        let sender = &self.senders[slot as usize];
+        let (scheme, cc) = (sender.scheme, sender.cc);
+        let endpoint = io.traffic(sender.traffic).config.endpoint;
+        if endpoint.recovery == Recovery::GoBack0 && head.attempt != sender.attempt {
+            // Of what has started over since.
+            return;
+        }
+        let in_flight = sender.rdma().in_flight();
+        let newly_acked = self.advance(io, slot, head, endpoint.timeout);
+        let half = self.senders[slot as usize].rdma();
+        let (acked_to, sent_to, done) = (half.acked_to(), half.sent_to(), half.done());
+        let mut ack = Ack {
+            newly_acked,
+            acked_to,
+            seq: head.seq,
+            sent_to,
+            in_flight,
+            ecn_echo: head.has(flags::ECHO),
+            rtt: now.saturating_sub(head.sent_at),
+            cc_feedback: head.cc_feedback,
+            ..Ack::default()
+        };
+        let mut control = if head.has(flags::INT) {
+            let (scheme, telemetry) = io.scheme_and_telemetry(scheme, packet);
+            ack.telemetry = Some(telemetry);
+            scheme.on_ack(cc, now, &ack)
+        } else {
+            io.scheme(scheme).on_ack(cc, now, &ack)
+        };
+        let asks_for_repair = head.kind == Kind::Nack || head.has(flags::PUSH);
+        if asks_for_repair && self.repair(io, slot, head.kind) {
+            let from = self.senders[slot as usize].rdma().acked_to();
+            control = io.scheme(scheme).on_loss(cc, now, &Loss::new(from, sent_to));
+        }
+        if done && !endpoint.connection {
+            self.finish(io, slot);
+            return;
+        }
+        if done && newly_acked > 0 {
+            control = io.scheme(scheme).on_idle(cc, now);
+        }
+        self.apply(io, slot, &control);
+        if asks_for_repair {
             self.send_requests(io, slot);
         }
+    }
+
+    /// Takes what an ACK or NACK acknowledges, and sets the timer of what is still in flight. Returns the bytes
+    /// acknowledged for the first time.
+    #[inline(always)]
+    fn advance<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, timeout: Time) -> u64 {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        let newly_acked = sender.take_ack(head, |message| {
+            io.record_mut(message).acked = now;
+            io.on_acked(message);
+        });
+        if newly_acked > 0 {
+            let waits = sender.rdma().in_flight() > 0;
+            sender.deadline = if waits { now.saturating_add(timeout) } else { Time::NEVER };
+            // After going back, its next message may be another one.
+            self.set_out(io, slot);
+            io.after_acked();
+        }
+        newly_acked
+    }
+
+    /// All of a message on a queue pair of its own is acknowledged.
+    #[inline(always)]
+    fn finish<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) {
+        // Its last ACK may have changed what it shares with others.
+        if io.scheme(self.senders[slot as usize].scheme).take_shared_changed() {
+            self.tell_pair(io, slot);
+            self.activate_pair(io, slot);
+        }
+        self.close_sender(io, slot);
     }
 
     /// Whether a queue pair has asked for leave to send as often as it may, without getting any.
