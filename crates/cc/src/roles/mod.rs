@@ -1,5 +1,6 @@
 //! A scheme and its three roles.
 
+mod hooks;
 mod ns3;
 mod receiver;
 mod sender;

@@ -1,7 +1,7 @@
 //! The receiver of a host: its hooks, and their arguments.
 
 use super::Cx;
-use crate::{Header, flags};
+use crate::{Header, flags, receiver_hooks};
 use fanin_units::{MessageId, NodeId, Rate, Time};
 
 /// A flow as the receiving host knows it.
@@ -122,6 +122,13 @@ pub struct Data {
 }
 
 impl Data {
+    /// The ACK that is due, with an echo of the packet's mark.
+    #[inline(always)]
+    pub fn due(&self) -> AckPlan {
+        let fields = AckFields { ecn_echo: self.ce, ..AckFields::default() };
+        AckPlan { before: None, now: self.ack_due.then_some(fields) }
+    }
+
     /// The part that its header gives.
     #[inline(always)]
     pub fn of(head: &Header) -> Self {
@@ -183,98 +190,58 @@ pub enum Emit {
     },
 }
 
-/// State of a host about all flows into it. One value per host.
-pub trait Receiver {
-    /// The scheme's parameters.
-    type Params;
-    /// State per flow.
-    type Flow: Default;
+/// The trait of a receiver, of the list of its hooks.
+macro_rules! receiver {
+    (
+        [$this:ident, $state:ident, $cx:ident]
+        $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*
+    ) => {
+        /// State of a host about all flows into it. One value per host.
+        #[allow(unused_variables, reason = "a default looks at few arguments")]
+        pub trait Receiver {
+            /// The scheme's parameters.
+            type Params;
+            /// State per flow.
+            type Flow: Default;
 
-    /// Whether it decides about every ACK. If so, a TCP endpoint sends no ACK without data by itself except where the
-    /// connection would stand still: for a handshake, a FIN that ends the connection or follows acknowledged data, and
-    /// a segment outside the receiver's window.
-    fn holds_acks(_params: &Self::Params) -> bool
-    where
-        Self: Sized,
-    {
-        false
-    }
-
-    /// A host comes up.
-    fn new(params: &Self::Params, nic: &NicInfo) -> Self
-    where
-        Self: Sized;
-    /// A flow opens: its first packet, or its handshake, arrived.
-    fn on_open(&mut self, _flow: &FlowInfo, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
-    /// A TCP connection's SYN arrived; called after `on_open`. The result is on the SYN-ACK, and on its
-    /// retransmissions. With `None` the SYN-ACK waits for an [`Emit::Ack`] of the flow.
-    fn on_syn(
-        &mut self,
-        flow: ReceiverFlow,
-        state: &mut Self::Flow,
-        cx: &mut Cx<'_, Self::Params>,
-    ) -> Option<AckFields> {
-        Some(self.ack_fields(flow, state, cx))
-    }
-    /// A message starts. Called before `on_data` of its first packet.
-    fn on_message_start(
-        &mut self,
-        _message: &MessageStart<'_>,
-        _state: &mut Self::Flow,
-        _cx: &mut Cx<'_, Self::Params>,
-    ) {
-    }
-    /// A message has arrived whole. Called before `on_data` of its last packet. RDMA only; once per message.
-    fn on_message_end(
-        &mut self,
-        _flow: ReceiverFlow,
-        _id: MessageId,
-        _state: &mut Self::Flow,
-        _cx: &mut Cx<'_, Self::Params>,
-    ) {
-    }
-    /// Data arrived. By default every ACK that is due goes out and echoes the packet's mark.
-    fn on_data(&mut self, data: &Data, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) -> AckPlan {
-        let fields = AckFields { ecn_echo: data.ce, ..AckFields::default() };
-        AckPlan { before: None, now: data.ack_due.then_some(fields) }
-    }
-    /// A request arrived ([`Kind::Request`](crate::Kind::Request)), possibly as the flow's first packet. The result is
-    /// on an ACK that answers it at once; `None` for no ACK. RDMA only.
-    fn on_request(
-        &mut self,
-        _request: &Data,
-        _state: &mut Self::Flow,
-        _cx: &mut Cx<'_, Self::Params>,
-    ) -> Option<AckFields> {
-        None
-    }
-    /// The fields of an ACK that `on_data` did not plan: one whose delay has expired, one that travels on data, or a
-    /// window update.
-    fn ack_fields(
-        &mut self,
-        _flow: ReceiverFlow,
-        _state: &mut Self::Flow,
-        _cx: &mut Cx<'_, Self::Params>,
-    ) -> AckFields {
-        AckFields::default()
-    }
-    /// The sender's FIN arrived, and all its data has. TCP only; `on_close` follows when the connection is freed.
-    fn on_fin(&mut self, _flow: ReceiverFlow, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
-    /// A flow ends.
-    fn on_close(&mut self, _flow: ReceiverFlow, _state: &mut Self::Flow, _cx: &mut Cx<'_, Self::Params>) {}
-    /// The time of [`Receiver::wake_at`] has come. `received` is as in [`Data::received`].
-    fn on_timer(&mut self, _received: u64, _cx: &mut Cx<'_, Self::Params>) {}
-    /// The next packet to send. Polled after every hook until it is `None`.
-    fn poll_transmit(&mut self, _cx: &mut Cx<'_, Self::Params>) -> Option<Emit> {
-        None
-    }
-    /// The time to call `on_timer`.
-    fn wake_at(&self) -> Time {
-        Time::NEVER
-    }
-    /// Reports internal state by name: Dart's n.
-    fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+            /// Whether it decides about every ACK. If so, a TCP endpoint sends no ACK without data by itself except
+            /// where the connection would stand still: for a handshake, a FIN that ends the connection or follows
+            /// acknowledged data, and a segment outside the receiver's window.
+            fn holds_acks(params: &Self::Params) -> bool
+            where
+                Self: Sized,
+            {
+                false
+            }
+            /// A host comes up.
+            fn new(params: &Self::Params, nic: &NicInfo) -> Self
+            where
+                Self: Sized;
+            /// The time of [`Receiver::wake_at`] has come. `received` is as in [`Data::received`].
+            fn on_timer(&mut self, received: u64, cx: &mut Cx<'_, Self::Params>) {}
+            /// The next packet to send. Polled after every hook until it is `None`.
+            fn poll_transmit(&mut self, cx: &mut Cx<'_, Self::Params>) -> Option<Emit> {
+                None
+            }
+            /// The time to call `on_timer`.
+            fn wake_at(&self) -> Time {
+                Time::NEVER
+            }
+            /// Reports internal state by name: Dart's n.
+            fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {}
+            $(
+                $(#[$doc])*
+                fn $name(
+                    &mut $this,
+                    $($arg: $type,)*
+                    $state: &mut Self::Flow,
+                    $cx: &mut Cx<'_, Self::Params>,
+                ) -> $out $default
+            )*
+        }
+    };
 }
+receiver_hooks!(receiver);
 
 /// The receiver of a scheme that needs none: every ACK that is due goes out and echoes its packet's mark.
 pub struct NoReceiver<P>(core::marker::PhantomData<P>);

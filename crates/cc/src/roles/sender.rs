@@ -1,7 +1,7 @@
 //! The sender of a flow: its hooks, and their arguments.
 
 use super::Cx;
-use crate::Telemetry;
+use crate::{Telemetry, sender_hooks};
 use fanin_units::{MessageId, NodeId, Rate, Time};
 
 /// The path of a flow when it opens.
@@ -158,44 +158,31 @@ pub enum Notice {
     Credit(u32),
 }
 
-/// Decides how much a flow may send. One value per flow.
-pub trait Sender {
-    /// The scheme's parameters.
-    type Params;
-    /// State shared by this host's flows to the same receiver, or by all of them ([`Scheme::sharing`](super::Scheme));
-    /// `()` for most schemes.
-    type Shared: Default;
+/// The trait of a sender, of the list of its hooks.
+macro_rules! sender {
+    ([$this:ident, $cx:ident] $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+        /// Decides how much a flow may send. One value per flow.
+        #[allow(unused_variables, reason = "a default looks at few arguments")]
+        pub trait Sender {
+            /// The scheme's parameters.
+            type Params;
+            /// State shared by this host's flows to the same receiver, or by all of them
+            /// ([`Scheme::sharing`](super::Scheme)); `()` for most schemes.
+            type Shared: Default;
 
-    /// A flow opens.
-    fn open(path: &PathInfo, cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Self
-    where
-        Self: Sized;
-    /// How much the flow may send now. Read after every hook.
-    fn control(&self, cx: &Cx<'_, Self::Params, Self::Shared>) -> Control;
-    /// A packet left. The result goes into its [`Header::cc_tag`](crate::Header::cc_tag).
-    fn on_send(&mut self, _sent: &Sent, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> u32 {
-        0
-    }
-    /// An acknowledgement arrived.
-    fn on_ack(&mut self, _ack: &Ack<'_>, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// A control packet arrived.
-    fn on_notice(&mut self, _notice: Notice, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// The endpoint found a loss and will retransmit.
-    fn on_loss(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// The retransmission timer expired.
-    fn on_timeout(&mut self, _loss: &Loss, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// A connection that stays open has become idle: everything posted on it is acknowledged. RDMA: called after the
-    /// `on_ack` of the last ACK. TCP: only where each request restarts the window, when the next one is posted.
-    fn on_idle(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// The time in [`Control::wake_at`] has come.
-    fn on_timer(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
-    /// The [`Header::cc_tag`](crate::Header::cc_tag) of a request to send now, with `left` payload bytes posted and not
-    /// sent. Polled when data is posted, after `on_timer`, `on_loss`, `on_timeout` and a credit. RDMA only.
-    fn poll_request(&mut self, _left: u64, _cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Option<u32> {
-        None
-    }
-    /// Reports internal state by name, beside window and rate: DCTCP's alpha.
-    fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
-    /// The flow ends.
-    fn close(&mut self, _cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
+            /// A flow opens.
+            fn open(path: &PathInfo, cx: &mut Cx<'_, Self::Params, Self::Shared>) -> Self
+            where
+                Self: Sized;
+            /// How much the flow may send now. Read after every hook.
+            fn control(&self, cx: &Cx<'_, Self::Params, Self::Shared>) -> Control;
+            /// Reports internal state by name, beside window and rate: DCTCP's alpha.
+            fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {}
+            $(
+                $(#[$doc])*
+                fn $name(&mut $this, $($arg: $type,)* $cx: &mut Cx<'_, Self::Params, Self::Shared>) -> $out $default
+            )*
+        }
+    };
 }
+sender_hooks!(sender);

@@ -1,7 +1,7 @@
 //! The program of a switch: its hooks, and their arguments.
 
 use super::Cx;
-use crate::Header;
+use crate::{Header, switch_hooks};
 use alloc::vec::Vec;
 use fanin_units::{NodeId, Rate, Time};
 
@@ -120,67 +120,72 @@ pub enum Verdict {
     Drop,
 }
 
-/// A scheme's program in a switch. One value per switch; ports are numbered from 0 within it.
-pub trait SwitchProgram {
-    /// The scheme's parameters.
-    type Params;
-    /// Whether [`SwitchProgram::on_enqueue`] and [`SwitchProgram::on_dequeue`] are called, for packets of every scheme.
-    fn watches(_params: &Self::Params) -> bool
-    where
-        Self: Sized,
-    {
-        false
-    }
-    /// Whether it reads [`PortView::lane`] there.
-    fn lanes() -> bool
-    where
-        Self: Sized,
-    {
-        false
-    }
+/// The trait of a program of a switch, of the list of its hooks.
+macro_rules! switch_program {
+    ([$this:ident, $cx:ident] $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+        /// A scheme's program in a switch. One value per switch; ports are numbered from 0 within it.
+        #[allow(unused_variables, reason = "a default looks at few arguments")]
+        pub trait SwitchProgram {
+            /// The scheme's parameters.
+            type Params;
+            /// Whether [`SwitchProgram::on_enqueue`] and [`SwitchProgram::on_dequeue`] are called, for packets of every scheme.
+            fn watches(params: &Self::Params) -> bool
+            where
+                Self: Sized,
+            {
+                false
+            }
+            /// Whether it reads [`PortView::lane`] there.
+            fn lanes() -> bool
+            where
+                Self: Sized,
+            {
+                false
+            }
 
-    /// Whether it does anything at all with these parameters; if not, none of its hooks is called.
-    fn active(_params: &Self::Params) -> bool
-    where
-        Self: Sized,
-    {
-        true
-    }
-    /// A switch comes up.
-    fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self
-    where
-        Self: Sized;
-    /// A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the port
-    /// where it leaves. A new [`Header::lane`] applies from this port's queue on.
-    fn route(
-        &mut self,
-        _packet: &mut Header,
-        _ingress: u16,
-        minimal: u16,
-        _ports: &dyn Ports,
-        _cx: &mut Cx<'_, Self::Params>,
-    ) -> u16 {
-        minimal
-    }
-    /// A packet is about to join the queue of `port`.
-    fn on_enqueue(&mut self, _packet: &mut Queued<'_>, _cx: &mut Cx<'_, Self::Params>) -> Verdict {
-        Verdict::Admit
-    }
-    /// A packet leaves the queue of `port`; the port's view no longer counts it.
-    fn on_dequeue(&mut self, _packet: &mut Queued<'_>, _cx: &mut Cx<'_, Self::Params>) {}
-    /// A failure dropped a data packet of this scheme at this switch.
-    fn on_drop(&mut self, _packet: &Header, _cx: &mut Cx<'_, Self::Params>) {}
-    /// The link of `port` went down.
-    fn on_link_down(&mut self, _port: u16, _cx: &mut Cx<'_, Self::Params>) {}
-    /// The time of [`SwitchProgram::wake_at`] has come.
-    fn on_timer(&mut self, _ports: &dyn Ports, _cx: &mut Cx<'_, Self::Params>) {}
-    /// The time to call `on_timer`.
-    fn wake_at(&self) -> Time {
-        Time::NEVER
-    }
-    /// Reports internal state by name: entries of Dart's table.
-    fn watch(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
+            /// Whether it does anything at all with these parameters; if not, none of its hooks is called.
+            fn active(params: &Self::Params) -> bool
+            where
+                Self: Sized,
+            {
+                true
+            }
+            /// A switch comes up.
+            fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self
+            where
+                Self: Sized;
+            /// A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the port
+            /// where it leaves. A new [`Header::lane`] applies from this port's queue on.
+            fn route(
+                &mut self,
+                packet: &mut Header,
+                ingress: u16,
+                minimal: u16,
+                ports: &dyn Ports,
+                cx: &mut Cx<'_, Self::Params>,
+            ) -> u16 {
+                minimal
+            }
+            /// A packet is about to join the queue of `port`.
+            fn on_enqueue(&mut self, packet: &mut Queued<'_>, cx: &mut Cx<'_, Self::Params>) -> Verdict {
+                Verdict::Admit
+            }
+            /// A packet leaves the queue of `port`; the port's view no longer counts it.
+            fn on_dequeue(&mut self, packet: &mut Queued<'_>, cx: &mut Cx<'_, Self::Params>) {}
+            /// The time to call `on_timer`.
+            fn wake_at(&self) -> Time {
+                Time::NEVER
+            }
+            /// Reports internal state by name: entries of Dart's table.
+            fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {}
+            $(
+                $(#[$doc])*
+                fn $name(&mut $this, $($arg: $type,)* $cx: &mut Cx<'_, Self::Params>) -> $out $default
+            )*
+        }
+    };
 }
+switch_hooks!(switch_program);
 
 /// The switch program of a scheme that needs none.
 pub struct NoSwitch<P>(core::marker::PhantomData<P>);

@@ -4,7 +4,7 @@
 //! built-in schemes have. Where it comes from (a Python class, a shared library) is not known here.
 
 use crate::roles::*;
-use crate::{Action, Header};
+use crate::{Action, Header, receiver_hooks, sender_hooks, switch_hooks};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -151,8 +151,30 @@ impl Scheme for Own {
     }
 }
 
-impl Sender for Box<OwnSender> {
-    type Params = Params;
+/// A role behind `dyn`: `$more` of it, and its hooks, of their list, with `$context` besides their arguments.
+macro_rules! behind {
+    (
+        $role:ident for $own:ident $context:tt { $($more:tt)* } [$this:ident $(, $_name:ident)*]
+        $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*
+    ) => {
+        impl $role for Box<$own> {
+            type Params = Params;
+            $($more)*
+            $(behind! { $name $this ($($arg: $type),*) $context $out })*
+            fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+                (**self).watch(see);
+            }
+        }
+    };
+    ($name:ident $this:ident ($($arg:ident: $type:ty),*) ($($context:ident: $of:ty),*) $out:ty) => {
+        #[inline]
+        fn $name(&mut $this, $($arg: $type,)* $($context: &mut $of),*) -> $out {
+            (**$this).$name($($arg,)* $($context),*)
+        }
+    };
+}
+
+sender_hooks!(behind, Sender for OwnSender (cx: Cx<'_, Params, Shared>) {
     type Shared = Shared;
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params, Shared>) -> Self {
@@ -163,42 +185,9 @@ impl Sender for Box<OwnSender> {
     fn control(&self, cx: &Cx<'_, Params, Shared>) -> Control {
         (**self).control(cx)
     }
-    #[inline]
-    fn on_send(&mut self, sent: &Sent, cx: &mut Cx<'_, Params, Shared>) -> u32 {
-        (**self).on_send(sent, cx)
-    }
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params, Shared>) {
-        (**self).on_ack(ack, cx);
-    }
-    fn on_notice(&mut self, notice: Notice, cx: &mut Cx<'_, Params, Shared>) {
-        (**self).on_notice(notice, cx);
-    }
-    fn on_loss(&mut self, loss: &Loss, cx: &mut Cx<'_, Params, Shared>) {
-        (**self).on_loss(loss, cx);
-    }
-    fn on_timeout(&mut self, loss: &Loss, cx: &mut Cx<'_, Params, Shared>) {
-        (**self).on_timeout(loss, cx);
-    }
-    fn on_idle(&mut self, cx: &mut Cx<'_, Params, Shared>) {
-        (**self).on_idle(cx);
-    }
-    fn on_timer(&mut self, cx: &mut Cx<'_, Params, Shared>) {
-        (**self).on_timer(cx);
-    }
-    fn poll_request(&mut self, left: u64, cx: &mut Cx<'_, Params, Shared>) -> Option<u32> {
-        (**self).poll_request(left, cx)
-    }
-    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        (**self).watch(see);
-    }
-    fn close(&mut self, cx: &mut Cx<'_, Params, Shared>) {
-        (**self).close(cx);
-    }
-}
+});
 
-impl Receiver for Box<OwnReceiver> {
-    type Params = Params;
+receiver_hooks!(behind, Receiver for OwnReceiver (state: (), cx: Cx<'_, Params>) {
     type Flow = ();
 
     fn holds_acks(params: &Params) -> bool {
@@ -206,34 +195,6 @@ impl Receiver for Box<OwnReceiver> {
     }
     fn new(params: &Params, nic: &NicInfo) -> Self {
         params.program.receiver(nic)
-    }
-    fn on_open(&mut self, flow: &FlowInfo, state: &mut (), cx: &mut Cx<'_, Params>) {
-        (**self).on_open(flow, state, cx);
-    }
-    fn on_syn(&mut self, flow: ReceiverFlow, state: &mut (), cx: &mut Cx<'_, Params>) -> Option<AckFields> {
-        (**self).on_syn(flow, state, cx)
-    }
-    fn on_message_start(&mut self, message: &MessageStart<'_>, state: &mut (), cx: &mut Cx<'_, Params>) {
-        (**self).on_message_start(message, state, cx);
-    }
-    fn on_message_end(&mut self, flow: ReceiverFlow, id: MessageId, state: &mut (), cx: &mut Cx<'_, Params>) {
-        (**self).on_message_end(flow, id, state, cx);
-    }
-    #[inline]
-    fn on_data(&mut self, data: &Data, state: &mut (), cx: &mut Cx<'_, Params>) -> AckPlan {
-        (**self).on_data(data, state, cx)
-    }
-    fn on_request(&mut self, request: &Data, state: &mut (), cx: &mut Cx<'_, Params>) -> Option<AckFields> {
-        (**self).on_request(request, state, cx)
-    }
-    fn ack_fields(&mut self, flow: ReceiverFlow, state: &mut (), cx: &mut Cx<'_, Params>) -> AckFields {
-        (**self).ack_fields(flow, state, cx)
-    }
-    fn on_fin(&mut self, flow: ReceiverFlow, state: &mut (), cx: &mut Cx<'_, Params>) {
-        (**self).on_fin(flow, state, cx);
-    }
-    fn on_close(&mut self, flow: ReceiverFlow, state: &mut (), cx: &mut Cx<'_, Params>) {
-        (**self).on_close(flow, state, cx);
     }
     fn on_timer(&mut self, received: u64, cx: &mut Cx<'_, Params>) {
         (**self).on_timer(received, cx);
@@ -246,14 +207,9 @@ impl Receiver for Box<OwnReceiver> {
     fn wake_at(&self) -> Time {
         (**self).wake_at()
     }
-    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        (**self).watch(see);
-    }
-}
+});
 
-impl SwitchProgram for Box<OwnSwitch> {
-    type Params = Params;
-
+switch_hooks!(behind, SwitchProgram for OwnSwitch (cx: Cx<'_, Params>) {
     fn watches(params: &Params) -> bool {
         params.program.about().watches
     }
@@ -281,22 +237,10 @@ impl SwitchProgram for Box<OwnSwitch> {
     fn on_dequeue(&mut self, packet: &mut Queued<'_>, cx: &mut Cx<'_, Params>) {
         (**self).on_dequeue(packet, cx);
     }
-    fn on_drop(&mut self, packet: &Header, cx: &mut Cx<'_, Params>) {
-        (**self).on_drop(packet, cx);
-    }
-    fn on_link_down(&mut self, port: u16, cx: &mut Cx<'_, Params>) {
-        (**self).on_link_down(port, cx);
-    }
-    fn on_timer(&mut self, ports: &dyn Ports, cx: &mut Cx<'_, Params>) {
-        (**self).on_timer(ports, cx);
-    }
     fn wake_at(&self) -> Time {
         (**self).wake_at()
     }
-    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        (**self).watch(see);
-    }
-}
+});
 
 /// The action of a name, as results have it; `None` for a name that is none.
 pub fn action(name: &str) -> Option<Action> {
