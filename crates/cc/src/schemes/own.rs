@@ -242,6 +242,30 @@ switch_hooks!(behind, SwitchProgram for OwnSwitch (cx: Cx<'_, Params>) {
     }
 });
 
+/// The first argument of a receiver's hook.
+pub trait OfFlow {
+    /// The flow that it is about.
+    fn of_flow(&self) -> ReceiverFlow;
+}
+
+macro_rules! of_flow {
+    ($($type:ty: $this:ident => $flow:expr;)*) => {
+        $(impl OfFlow for $type {
+            #[inline(always)]
+            fn of_flow(&$this) -> ReceiverFlow {
+                $flow
+            }
+        })*
+    };
+}
+
+of_flow! {
+    ReceiverFlow: self => *self;
+    FlowInfo: self => self.flow;
+    MessageStart<'_>: self => self.flow;
+    Data: self => self.flow;
+}
+
 /// The action of a name, as results have it; `None` for a name that is none.
 pub fn action(name: &str) -> Option<Action> {
     Action::ALL.iter().copied().find(|action| action.name() == name)

@@ -8,6 +8,7 @@ mod args;
 mod calls;
 mod check;
 mod described;
+mod hooks;
 mod network;
 mod program;
 mod receiver;

@@ -145,7 +145,7 @@ pub fn load_class(scheme: &Bound<'_, PyAny>, facts: &Bound<'_, PyDict>, paramete
         switch: switch.is_some(),
         watches: switch
             .as_ref()
-            .is_some_and(|(_, _, hooks)| hooks.has(switch::ON_ENQUEUE) || hooks.has(switch::ON_DEQUEUE)),
+            .is_some_and(|(_, _, hooks)| hooks.has(switch::hook::on_enqueue) || hooks.has(switch::hook::on_dequeue)),
         ..About::new(described.id)
     };
     let make = move |given: Given| {

@@ -1,11 +1,13 @@
 //! Receivers as Python objects.
 
 use super::args;
-use super::calls::{Bits32, Caller, Counted, later, returned};
+use super::calls::{Bits32, Caller, Counted, later};
+use super::hooks::{Answer, Argument, hooks};
 use super::sender::watch;
-use fanin_cc::own::Params;
-use fanin_cc::{AckFields, AckPlan, Cx, Data, Emit, FlowInfo, MessageStart, NicInfo, ReceiverFlow};
+use fanin_cc::own::{OfFlow, Params};
+use fanin_cc::{AckFields, AckPlan, Cx, Data, Emit, FlowInfo, MessageStart, NicInfo, ReceiverFlow, receiver_hooks};
 use fanin_units::{MessageId, Time};
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -37,146 +39,110 @@ impl Receiver {
     }
 }
 
-#[pymethods]
-impl Receiver {
-    #[new]
-    fn new() -> Self {
-        Self {
-            wake_at: Time::NEVER,
-            now: Time::ZERO,
-            params: None,
-            to_send: VecDeque::new(),
-            flows: HashSet::new(),
-            credits: false,
-            counted: Counted::default(),
-        }
-    }
-    /// The time to call `on_timer`, or `None`.
-    #[getter]
-    fn wake_at(&self) -> Option<u64> {
-        args::time(self.wake_at)
-    }
-    #[setter]
-    fn set_wake_at(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.wake_at = later(value, self.now)?;
-        Ok(())
-    }
-    /// Now.
-    #[getter]
-    fn now(&self) -> u64 {
-        self.now.as_ps()
-    }
-    /// The scheme's parameters.
-    #[getter]
-    fn params(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.params.as_ref().map(|params| params.clone_ref(py))
-    }
-    /// Counts an action by its name in results.
-    #[pyo3(signature = (action, times=1))]
-    fn count(&mut self, action: &Bound<'_, PyString>, times: u64) -> PyResult<()> {
-        self.counted.count(action, times)
-    }
-    /// Sends an ACK that was held back.
-    fn send_ack(&mut self, flow: u32, fields: args::AckFields) -> PyResult<()> {
-        self.send("send_ack", flow, Emit::Ack(ReceiverFlow(flow), fields.0))
-    }
-    /// Sends a congestion notification packet.
-    fn send_cnp(&mut self, flow: u32) -> PyResult<()> {
-        self.send("send_cnp", flow, Emit::Cnp(ReceiverFlow(flow)))
-    }
-    /// Sends a numbered credit of `wire` bytes.
-    fn send_credit(&mut self, flow: u32, number: Bits32, wire: Bits32) -> PyResult<()> {
-        let (number, wire) = (number.0, wire.0);
-        let wrong = |said: String| Err(PyValueError::new_err(said));
-        if !self.credits {
-            return wrong(
-                "send_credit: the scheme has no queue for credits; set credits = (size, burst, limit)".into(),
-            );
-        }
-        if !(1..=9000).contains(&wire) {
-            return wrong(format!("send_credit: wire = {wire}: it is 1 to 9000 bytes"));
-        }
-        self.send("send_credit", flow, Emit::Credit { flow: ReceiverFlow(flow), number, wire })
-    }
-    /// The host comes up.
-    fn open(&self, nic: &Bound<'_, PyAny>) {
-        let _ = nic;
-    }
-    /// A flow opens.
-    fn on_open(&self, flow: &Bound<'_, PyAny>) {
-        let _ = flow;
-    }
-    /// A message starts.
-    fn on_message_start(&self, message: &Bound<'_, PyAny>) {
-        let _ = message;
-    }
-    /// A message has arrived whole.
-    fn on_message_end(&self, flow: &Bound<'_, PyAny>, id: &Bound<'_, PyAny>) {
-        let _ = flow;
-        let _ = id;
-    }
-    /// A request of the sender's scheme arrived.
-    fn on_request(&self, request: &Bound<'_, PyAny>) {
-        let _ = request;
-    }
-    /// The sender's FIN arrived.
-    fn on_fin(&self, flow: &Bound<'_, PyAny>) {
-        let _ = flow;
-    }
-    /// A flow ends.
-    fn on_close(&self, flow: &Bound<'_, PyAny>) {
-        let _ = flow;
-    }
-    /// The time of `wake_at` has come.
-    fn on_timer(&self, received: &Bound<'_, PyAny>) {
-        let _ = received;
-    }
-    /// The fields of an ACK that `on_data` did not plan.
-    fn ack_fields(&self, flow: &Bound<'_, PyAny>) {
-        let _ = flow;
-    }
-    /// A TCP connection's SYN arrived.
-    fn on_syn(&self, flow: u32) -> args::AckFields {
-        let _ = flow;
-        args::AckFields(AckFields::default())
-    }
-    /// Data arrived: an ACK that is due goes out and echoes the packet's mark.
-    fn on_data(&self, data: &args::Data) -> Option<args::AckFields> {
-        data.due()
-    }
-    /// Internal state by name.
-    fn watch<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
-        PyDict::new(py)
+/// The answer of a hook that a class has from its base: as without it.
+fn inherited(hook: usize, argument: &Bound<'_, PyAny>) -> PyResult<Option<args::AckFields>> {
+    match hook {
+        hook::on_syn => Ok(Some(args::AckFields(AckFields::default()))),
+        hook::on_data => Ok(argument.cast::<args::Data>()?.get().due()),
+        _ => Ok(None),
     }
 }
 
-/// The names of hooks, by bit.
-pub const HOOKS: &[&str] = &[
-    "open",
-    "on_open",
-    "on_syn",
-    "on_message_start",
-    "on_message_end",
-    "on_data",
-    "on_request",
-    "ack_fields",
-    "on_fin",
-    "on_close",
-    "on_timer",
-    "watch",
-];
-const OPEN: usize = 0;
-const ON_OPEN: usize = 1;
-const ON_SYN: usize = 2;
-const ON_MESSAGE_START: usize = 3;
-const ON_MESSAGE_END: usize = 4;
-const ON_DATA: usize = 5;
-const ON_REQUEST: usize = 6;
-const ACK_FIELDS: usize = 7;
-const ON_FIN: usize = 8;
-const ON_CLOSE: usize = 9;
-const ON_TIMER: usize = 10;
-const WATCH: usize = 11;
+/// The class of the list of its hooks, and of what else it has.
+macro_rules! class {
+    (
+        [$this:ident, $state:ident, $cx:ident]
+        $($(#[doc = $doc:tt])* fn $name:ident($of:ident: $type:ty $(, $arg:ident: $more:ty)*) -> $out:ty $default:block)*
+    ) => {
+        #[pymethods]
+        impl Receiver {
+            #[new]
+            fn new() -> Self {
+                Self {
+                    wake_at: Time::NEVER,
+                    now: Time::ZERO,
+                    params: None,
+                    to_send: VecDeque::new(),
+                    flows: HashSet::new(),
+                    credits: false,
+                    counted: Counted::default(),
+                }
+            }
+            /// The time to call `on_timer`, or `None`.
+            #[getter]
+            fn wake_at(&self) -> Option<u64> {
+                args::time(self.wake_at)
+            }
+            #[setter]
+            fn set_wake_at(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+                self.wake_at = later(value, self.now)?;
+                Ok(())
+            }
+            /// Now.
+            #[getter]
+            fn now(&self) -> u64 {
+                self.now.as_ps()
+            }
+            /// The scheme's parameters.
+            #[getter]
+            fn params(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+                self.params.as_ref().map(|params| params.clone_ref(py))
+            }
+            /// Counts an action by its name in results.
+            #[pyo3(signature = (action, times=1))]
+            fn count(&mut self, action: &Bound<'_, PyString>, times: u64) -> PyResult<()> {
+                self.counted.count(action, times)
+            }
+            /// Sends an ACK that was held back.
+            fn send_ack(&mut self, flow: u32, fields: args::AckFields) -> PyResult<()> {
+                self.send("send_ack", flow, Emit::Ack(ReceiverFlow(flow), fields.0))
+            }
+            /// Sends a congestion notification packet.
+            fn send_cnp(&mut self, flow: u32) -> PyResult<()> {
+                self.send("send_cnp", flow, Emit::Cnp(ReceiverFlow(flow)))
+            }
+            /// Sends a numbered credit of `wire` bytes.
+            fn send_credit(&mut self, flow: u32, number: Bits32, wire: Bits32) -> PyResult<()> {
+                let (number, wire) = (number.0, wire.0);
+                let wrong = |said: String| Err(PyValueError::new_err(said));
+                if !self.credits {
+                    return wrong(
+                        "send_credit: the scheme has no queue for credits; set credits = (size, burst, limit)".into(),
+                    );
+                }
+                if !(1..=9000).contains(&wire) {
+                    return wrong(format!("send_credit: wire = {wire}: it is 1 to 9000 bytes"));
+                }
+                self.send("send_credit", flow, Emit::Credit { flow: ReceiverFlow(flow), number, wire })
+            }
+            /// The host comes up.
+            fn open(&self, nic: &Bound<'_, PyAny>) {
+                let _ = nic;
+            }
+            /// The time of `wake_at` has come.
+            fn on_timer(&self, received: &Bound<'_, PyAny>) {
+                let _ = received;
+            }
+            /// Internal state by name.
+            fn watch<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+                PyDict::new(py)
+            }
+            $(
+                $(#[doc = $doc])*
+                fn $name(
+                    &$this,
+                    $of: &Bound<'_, PyAny>,
+                    $($arg: &Bound<'_, PyAny>),*
+                ) -> PyResult<Option<args::AckFields>> {
+                    let _ = ($($arg,)*);
+                    inherited(hook::$name, $of)
+                }
+            )*
+        }
+    };
+}
+receiver_hooks!(class);
+receiver_hooks!(hooks, open on_timer watch);
 
 /// What calls a receiver's hooks.
 pub struct Calls {
@@ -194,7 +160,7 @@ impl Calls {
             let mut calls = Self {
                 caller: caller.clone(),
                 object: None,
-                on_data: PyString::intern(py, HOOKS[ON_DATA]).unbind(),
+                on_data: PyString::intern(py, HOOKS[hook::on_data]).unbind(),
                 wake_at: Time::NEVER,
                 to_send: VecDeque::new(),
             };
@@ -204,15 +170,15 @@ impl Calls {
                     let mut receiver = object.borrow_mut();
                     (receiver.params, receiver.credits) = (Some(params.clone_ref(py)), credits);
                 }
-                if caller.wants(OPEN) {
-                    object.call_method1(HOOKS[OPEN], (Py::new(py, args::NicInfo::from(nic))?,))?;
+                if caller.wants(hook::open) {
+                    object.call_method1(HOOKS[hook::open], (Py::new(py, args::NicInfo::from(nic))?,))?;
                 }
                 calls.wake_at = object.borrow().wake_at;
                 Ok(object)
             });
             match opened {
                 Ok(object) => calls.object = Some(object.unbind()),
-                Err(error) => calls.fail(py, OPEN, None, Time::ZERO, &error),
+                Err(error) => calls.fail(py, hook::open, None, Time::ZERO, &error),
             }
             calls
         })
@@ -224,144 +190,103 @@ impl Calls {
         (self.wake_at, self.to_send) = (Time::NEVER, VecDeque::new());
     }
 
-    /// Calls a hook with these arguments, and returns what it returned as `T`; `None` after a failure.
-    fn call<T>(
+    /// Calls a hook with these arguments.
+    fn call<T: Answer, A: for<'py> PyCallArgs<'py>>(
         &mut self,
-        (hook, flow): (usize, Option<ReceiverFlow>),
+        hook: usize,
+        flow: Option<ReceiverFlow>,
         cx: &mut Cx<'_, Params>,
-        arguments: impl FnOnce(Python<'_>) -> PyResult<Vec<Py<PyAny>>>,
-        result: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
-        if !self.caller.wants(hook) {
-            return None;
-        }
-        Python::attach(|py| {
+        arguments: impl FnOnce(Python<'_>) -> PyResult<A>,
+    ) -> T {
+        let answer = Python::attach(|py| {
             let object = self.object.as_ref()?.clone_ref(py).into_bound(py);
             {
                 let mut receiver = object.borrow_mut();
                 receiver.now = cx.now;
-                if hook == ON_TIMER {
+                if hook == hook::on_timer {
                     receiver.wake_at = Time::NEVER;
                 }
             }
-            let name = if hook == ON_DATA { self.on_data.bind(py).clone() } else { PyString::intern(py, HOOKS[hook]) };
-            let called = arguments(py).and_then(|arguments| match <[Py<PyAny>; 1]>::try_from(arguments) {
-                Ok([argument]) => object.call_method1(name, (argument,)),
-                Err(many) => object.call_method1(name, pyo3::types::PyTuple::new(py, many)?),
-            });
-            let called = called.and_then(|value| result(&value));
+            let name =
+                if hook == hook::on_data { self.on_data.bind(py).clone() } else { PyString::intern(py, HOOKS[hook]) };
+            let called = arguments(py).and_then(|arguments| object.call_method1(name, arguments));
+            let called = called.and_then(|value| T::of(&value));
             let mut receiver = object.borrow_mut();
             receiver.counted.take(cx.actions);
             self.wake_at = receiver.wake_at;
             self.to_send.append(&mut receiver.to_send);
             drop(receiver);
             called.map_err(|error| self.fail(py, hook, flow.map(|flow| flow.0), cx.now, &error)).ok()
-        })
+        });
+        answer.unwrap_or_default()
+    }
+
+    /// What an event changes before its hook is called.
+    fn before(&mut self, hook: usize, flow: ReceiverFlow) {
+        match hook {
+            hook::on_open => self.change(|receiver| _ = receiver.flows.insert(flow.0)),
+            hook::on_close => self.change(|receiver| _ = receiver.flows.remove(&flow.0)),
+            _ => {}
+        }
     }
 
     /// Changes what the object knows of this host.
-    fn change<T>(&self, change: impl FnOnce(&mut Receiver) -> T) {
+    fn change(&self, change: impl FnOnce(&mut Receiver)) {
         if let Some(object) = &self.object {
             Python::attach(|py| change(&mut object.bind(py).borrow_mut()));
         }
     }
-
-    /// Calls a hook about a flow.
-    fn about<T>(
-        &mut self,
-        hook: usize,
-        cx: &mut Cx<'_, Params>,
-        flow: ReceiverFlow,
-        result: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
-    ) -> Option<T> {
-        self.call((hook, Some(flow)), cx, |py| Ok(vec![flow.0.into_pyobject(py)?.into_any().unbind()]), result)
-    }
 }
 
-fn nothing(_: &Bound<'_, PyAny>) -> PyResult<()> {
-    Ok(())
-}
+/// The calls of the list of hooks, and what else a receiver does.
+macro_rules! calls {
+    (
+        [$this:ident, $state:ident, $cx:ident]
+        $($(#[doc = $doc:tt])* fn $name:ident($of:ident: $type:ty $(, $arg:ident: $more:ty)*) -> $out:ty $default:block)*
+    ) => {
+        impl fanin_cc::Receiver for Calls {
+            type Params = Params;
+            type Flow = ();
 
-fn fields(value: &Bound<'_, PyAny>) -> PyResult<Option<AckFields>> {
-    Ok(returned::<Option<args::AckFields>>(value, "fanin.AckFields or None")?.map(|fields| fields.0))
-}
-
-/// The ACKs that `on_data` asks for: fields of an ACK that covers the packet, or a pair of those for what came before
-/// and of these; `None` for none.
-fn plan(value: &Bound<'_, PyAny>) -> PyResult<AckPlan> {
-    if let Ok((before, now)) = value.extract::<(Option<args::AckFields>, Option<args::AckFields>)>() {
-        return Ok(AckPlan { before: before.map(|fields| fields.0), now: now.map(|fields| fields.0) });
-    }
-    let now: Option<args::AckFields> = returned(value, "fanin.AckFields, None, or a pair of those")?;
-    Ok(AckPlan { before: None, now: now.map(|fields| fields.0) })
-}
-
-fn any<C: pyo3::PyClass>(py: Python<'_>, value: impl Into<PyClassInitializer<C>>) -> PyResult<Vec<Py<PyAny>>> {
-    Ok(vec![Py::new(py, value)?.into_any()])
-}
-
-impl fanin_cc::Receiver for Calls {
-    type Params = Params;
-    type Flow = ();
-
-    fn new(_: &Params, _: &NicInfo) -> Self {
-        unreachable!("the program makes it")
-    }
-    fn on_open(&mut self, flow: &FlowInfo, _: &mut (), cx: &mut Cx<'_, Params>) {
-        self.change(|receiver| receiver.flows.insert(flow.flow.0));
-        self.call((ON_OPEN, Some(flow.flow)), cx, |py| any(py, args::FlowInfo::from(flow)), nothing);
-    }
-    fn on_syn(&mut self, flow: ReceiverFlow, state: &mut (), cx: &mut Cx<'_, Params>) -> Option<AckFields> {
-        if !self.caller.wants(ON_SYN) {
-            return Some(self.ack_fields(flow, state, cx));
+            fn new(_: &Params, _: &NicInfo) -> Self {
+                unreachable!("the program makes it")
+            }
+            fn on_timer(&mut self, received: u64, cx: &mut Cx<'_, Params>) {
+                self.wake_at = Time::NEVER;
+                if self.caller.wants(hook::on_timer) {
+                    self.call::<(), _>(hook::on_timer, None, cx, |_| Ok((received,)));
+                }
+            }
+            #[inline]
+            fn poll_transmit(&mut self, _: &mut Cx<'_, Params>) -> Option<Emit> {
+                self.to_send.pop_front()
+            }
+            #[inline]
+            fn wake_at(&self) -> Time {
+                self.wake_at
+            }
+            fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+                if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(hook::watch)) {
+                    let of = (hook::watch, "a receiving host".to_string());
+                    Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, of, see));
+                }
+            }
+            $(#[allow(unused_variables, reason = "the state of flows is Python's")]
+            fn $name(
+                &mut $this,
+                $of: $type,
+                $($arg: $more,)*
+                $state: &mut (),
+                $cx: &mut Cx<'_, Params>,
+            ) -> $out {
+                let flow = $of.of_flow();
+                $this.before(hook::$name, flow);
+                if !$this.caller.wants(hook::$name) {
+                    return $default;
+                }
+                $this.call(hook::$name, Some(flow), $cx, |py| Ok(($of.give(py)?, $($arg.give(py)?,)*)))
+            })*
         }
-        self.about(ON_SYN, cx, flow, fields).flatten()
-    }
-    fn on_message_start(&mut self, message: &MessageStart<'_>, _: &mut (), cx: &mut Cx<'_, Params>) {
-        self.call((ON_MESSAGE_START, Some(message.flow)), cx, |py| any(py, args::MessageStart::from(message)), nothing);
-    }
-    fn on_message_end(&mut self, flow: ReceiverFlow, id: MessageId, _: &mut (), cx: &mut Cx<'_, Params>) {
-        let both = |py: Python<'_>| {
-            Ok(vec![flow.0.into_pyobject(py)?.into_any().unbind(), id.0.into_pyobject(py)?.into_any().unbind()])
-        };
-        self.call((ON_MESSAGE_END, Some(flow)), cx, both, nothing);
-    }
-    fn on_data(&mut self, data: &Data, _: &mut (), cx: &mut Cx<'_, Params>) -> AckPlan {
-        if !self.caller.wants(ON_DATA) {
-            let fields = AckFields { ecn_echo: data.ce, ..AckFields::default() };
-            return AckPlan { before: None, now: data.ack_due.then_some(fields) };
-        }
-        self.call((ON_DATA, Some(data.flow)), cx, |py| any(py, args::Data::from(data)), plan).unwrap_or_default()
-    }
-    fn on_request(&mut self, request: &Data, _: &mut (), cx: &mut Cx<'_, Params>) -> Option<AckFields> {
-        self.call((ON_REQUEST, Some(request.flow)), cx, |py| any(py, args::Data::from(request)), fields).flatten()
-    }
-    fn ack_fields(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut Cx<'_, Params>) -> AckFields {
-        self.about(ACK_FIELDS, cx, flow, fields).flatten().unwrap_or_default()
-    }
-    fn on_fin(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut Cx<'_, Params>) {
-        self.about(ON_FIN, cx, flow, nothing);
-    }
-    fn on_close(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut Cx<'_, Params>) {
-        self.change(|receiver| receiver.flows.remove(&flow.0));
-        self.about(ON_CLOSE, cx, flow, nothing);
-    }
-    fn on_timer(&mut self, received: u64, cx: &mut Cx<'_, Params>) {
-        self.wake_at = Time::NEVER;
-        self.call((ON_TIMER, None), cx, |py| Ok(vec![received.into_pyobject(py)?.into_any().unbind()]), nothing);
-    }
-    #[inline]
-    fn poll_transmit(&mut self, _: &mut Cx<'_, Params>) -> Option<Emit> {
-        self.to_send.pop_front()
-    }
-    #[inline]
-    fn wake_at(&self) -> Time {
-        self.wake_at
-    }
-    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(WATCH)) {
-            let of = (WATCH, "a receiving host".to_string());
-            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, of, see));
-        }
-    }
+    };
 }
+receiver_hooks!(calls);

@@ -2,9 +2,10 @@
 
 use super::args;
 use super::calls::{Caller, Counted, later, returned};
+use super::hooks::{Argument, hooks};
 use super::sender::watch;
 use fanin_cc::own::Params;
-use fanin_cc::{Cx, Header, Ports, Queued, SwitchInfo, Verdict};
+use fanin_cc::{Cx, Header, Ports, Queued, SwitchInfo, Verdict, switch_hooks};
 use fanin_units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,84 +20,72 @@ pub struct SwitchProgram {
     counted: Counted,
 }
 
-#[pymethods]
-impl SwitchProgram {
-    #[new]
-    fn new() -> Self {
-        Self { wake_at: Time::NEVER, now: Time::ZERO, params: None, counted: Counted::default() }
-    }
-    /// The time to call `on_timer`, or `None`.
-    #[getter]
-    fn wake_at(&self) -> Option<u64> {
-        args::time(self.wake_at)
-    }
-    #[setter]
-    fn set_wake_at(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.wake_at = later(value, self.now)?;
-        Ok(())
-    }
-    /// Now.
-    #[getter]
-    fn now(&self) -> u64 {
-        self.now.as_ps()
-    }
-    /// The scheme's parameters.
-    #[getter]
-    fn params(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.params.as_ref().map(|params| params.clone_ref(py))
-    }
-    /// Counts an action by its name in results.
-    #[pyo3(signature = (action, times=1))]
-    fn count(&mut self, action: &Bound<'_, PyString>, times: u64) -> PyResult<()> {
-        self.counted.count(action, times)
-    }
-    /// The switch comes up.
-    fn open(&self, switch: &Bound<'_, PyAny>) {
-        let _ = switch;
-    }
-    /// A packet is about to join a queue.
-    fn on_enqueue(&self, queued: &Bound<'_, PyAny>) {
-        let _ = queued;
-    }
-    /// A packet leaves a queue.
-    fn on_dequeue(&self, queued: &Bound<'_, PyAny>) {
-        let _ = queued;
-    }
-    /// A failure dropped a data packet.
-    fn on_drop(&self, packet: &Bound<'_, PyAny>) {
-        let _ = packet;
-    }
-    /// The link of a port went down.
-    fn on_link_down(&self, port: &Bound<'_, PyAny>) {
-        let _ = port;
-    }
-    /// The time of `wake_at` has come.
-    fn on_timer(&self, ports: &Bound<'_, PyAny>) {
-        let _ = ports;
-    }
-    /// The port where a data packet of this scheme leaves.
-    fn route(&self, packet: &Bound<'_, PyAny>, ingress: u16, minimal: u16, ports: &Bound<'_, PyAny>) -> u16 {
-        let _ = (packet, ingress, ports);
-        minimal
-    }
-    /// Internal state by name.
-    fn watch<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
-        PyDict::new(py)
-    }
+/// The class of the list of its hooks, and of what else it has.
+macro_rules! class {
+    ([$this:ident, $cx:ident] $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+        #[pymethods]
+        impl SwitchProgram {
+            #[new]
+            fn new() -> Self {
+                Self { wake_at: Time::NEVER, now: Time::ZERO, params: None, counted: Counted::default() }
+            }
+            /// The time to call `on_timer`, or `None`.
+            #[getter]
+            fn wake_at(&self) -> Option<u64> {
+                args::time(self.wake_at)
+            }
+            #[setter]
+            fn set_wake_at(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+                self.wake_at = later(value, self.now)?;
+                Ok(())
+            }
+            /// Now.
+            #[getter]
+            fn now(&self) -> u64 {
+                self.now.as_ps()
+            }
+            /// The scheme's parameters.
+            #[getter]
+            fn params(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+                self.params.as_ref().map(|params| params.clone_ref(py))
+            }
+            /// Counts an action by its name in results.
+            #[pyo3(signature = (action, times=1))]
+            fn count(&mut self, action: &Bound<'_, PyString>, times: u64) -> PyResult<()> {
+                self.counted.count(action, times)
+            }
+            /// The switch comes up.
+            fn open(&self, switch: &Bound<'_, PyAny>) {
+                let _ = switch;
+            }
+            /// A packet is about to join a queue.
+            fn on_enqueue(&self, queued: &Bound<'_, PyAny>) {
+                let _ = queued;
+            }
+            /// A packet leaves a queue.
+            fn on_dequeue(&self, queued: &Bound<'_, PyAny>) {
+                let _ = queued;
+            }
+            /// The port where a data packet of this scheme leaves.
+            fn route(&self, packet: &Bound<'_, PyAny>, ingress: u16, minimal: u16, ports: &Bound<'_, PyAny>) -> u16 {
+                let _ = (packet, ingress, ports);
+                minimal
+            }
+            /// Internal state by name.
+            fn watch<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
+                PyDict::new(py)
+            }
+            $(
+                $(#[doc = $doc])*
+                fn $name(&$this, $($arg: &Bound<'_, PyAny>),*) {
+                    let _ = ($($arg,)*);
+                }
+            )*
+        }
+    };
 }
-
-/// The names of hooks, by bit.
-pub const HOOKS: &[&str] =
-    &["open", "route", "on_enqueue", "on_dequeue", "on_drop", "on_link_down", "on_timer", "watch"];
-const OPEN: usize = 0;
-const ROUTE: usize = 1;
-/// The hooks that watch queues.
-pub const ON_ENQUEUE: usize = 2;
-pub const ON_DEQUEUE: usize = 3;
-const ON_DROP: usize = 4;
-const ON_LINK_DOWN: usize = 5;
-const ON_TIMER: usize = 6;
-const WATCH: usize = 7;
+switch_hooks!(class);
+switch_hooks!(hooks, open route on_enqueue on_dequeue watch);
 
 /// What calls a program's hooks.
 pub struct Calls {
@@ -114,15 +103,15 @@ impl Calls {
             let made = class.bind(py).call0().and_then(|object| Ok(object.cast_into::<SwitchProgram>()?));
             let opened = made.and_then(|object| {
                 object.borrow_mut().params = Some(params.clone_ref(py));
-                if caller.wants(OPEN) {
-                    object.call_method1(HOOKS[OPEN], (Py::new(py, args::SwitchInfo::new(py, switch)?)?,))?;
+                if caller.wants(hook::open) {
+                    object.call_method1(HOOKS[hook::open], (Py::new(py, args::SwitchInfo::new(py, switch)?)?,))?;
                 }
                 calls.wake_at = object.borrow().wake_at;
                 Ok(object)
             });
             match opened {
                 Ok(object) => calls.object = Some(object.unbind()),
-                Err(error) => calls.fail(py, OPEN, Time::ZERO, error),
+                Err(error) => calls.fail(py, hook::open, Time::ZERO, error),
             }
             calls
         })
@@ -148,7 +137,7 @@ impl Calls {
             {
                 let mut program = object.borrow_mut();
                 program.now = cx.now;
-                if hook == ON_TIMER {
+                if hook == hook::on_timer {
                     program.wake_at = Time::NEVER;
                 }
             }
@@ -166,15 +155,6 @@ impl Calls {
     }
 }
 
-fn views(py: Python<'_>, ports: &dyn Ports) -> PyResult<Py<PyAny>> {
-    let views = (0..ports.count()).map(|port| Py::new(py, args::PortView::from(&ports.view(port))));
-    Ok(pyo3::types::PyList::new(py, views.collect::<PyResult<Vec<_>>>()?)?.into_any().unbind())
-}
-
-fn any(py: Python<'_>, number: u16) -> PyResult<Py<PyAny>> {
-    Ok(number.into_pyobject(py)?.into_any().unbind())
-}
-
 /// A packet at a queue in Python, and the packet in it.
 pub fn at_queue(py: Python<'_>, queued: &Queued<'_>) -> PyResult<(Py<PyAny>, Py<args::Packet>)> {
     let packet = Py::new(py, args::Packet { head: *queued.packet })?;
@@ -183,78 +163,80 @@ pub fn at_queue(py: Python<'_>, queued: &Queued<'_>) -> PyResult<(Py<PyAny>, Py<
     Ok((Py::new(py, whole)?.into_any(), packet))
 }
 
-impl fanin_cc::SwitchProgram for Calls {
-    type Params = Params;
+/// The calls of the list of hooks, and what else a program of a switch does.
+macro_rules! calls {
+    ([$this:ident, $cx:ident] $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+        impl fanin_cc::SwitchProgram for Calls {
+            type Params = Params;
 
-    fn new(_: &Params, _: &SwitchInfo<'_>) -> Self {
-        unreachable!("the program makes it")
-    }
-    fn route(
-        &mut self,
-        packet: &mut Header,
-        ingress: u16,
-        minimal: u16,
-        ports: &dyn Ports,
-        cx: &mut Cx<'_, Params>,
-    ) -> u16 {
-        let count = ports.count();
-        let chosen = self.call(ROUTE, cx, |py, call| {
-            let copy = Py::new(py, args::Packet { head: *packet })?;
-            let arguments =
-                vec![copy.clone_ref(py).into_any(), any(py, ingress)?, any(py, minimal)?, views(py, ports)?];
-            let port: u16 = returned(call(arguments)?.bind(py), "the number of a port")?;
-            if port >= count {
-                let said = format!("the switch has no port {port}: they are 0 to {}", count - 1);
-                return Err(PyValueError::new_err(said));
+            fn new(_: &Params, _: &SwitchInfo<'_>) -> Self {
+                unreachable!("the program makes it")
             }
-            packet.cc_feedback = copy.borrow(py).head.cc_feedback;
-            Ok(port)
-        });
-        chosen.unwrap_or(minimal)
-    }
-    fn on_enqueue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) -> Verdict {
-        let verdict = self.call(ON_ENQUEUE, cx, |py, call| {
-            let (whole, copy) = at_queue(py, queued)?;
-            let verdict: Option<args::Verdict> = returned(call(vec![whole])?.bind(py), args::VERDICTS)?;
-            queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
-            Ok(verdict)
-        });
-        verdict.flatten().map_or(Verdict::Admit, Into::into)
-    }
-    fn on_dequeue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) {
-        self.call(ON_DEQUEUE, cx, |py, call| {
-            let (whole, copy) = at_queue(py, queued)?;
-            let verdict: Option<args::Verdict> = returned(call(vec![whole])?.bind(py), args::VERDICTS)?;
-            queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
-            match verdict {
-                None | Some(args::Verdict::Admit) => Ok(()),
-                Some(args::Verdict::Mark) => {
-                    queued.packet.flags |= fanin_cc::flags::CE;
-                    Ok(())
-                }
-                Some(args::Verdict::Drop) => {
-                    Err(PyValueError::new_err("a packet that leaves its queue cannot be dropped any more"))
+            fn route(
+                &mut self,
+                packet: &mut Header,
+                ingress: u16,
+                minimal: u16,
+                ports: &dyn Ports,
+                cx: &mut Cx<'_, Params>,
+            ) -> u16 {
+                let count = ports.count();
+                let chosen = self.call(hook::route, cx, |py, call| {
+                    let copy = Py::new(py, args::Packet { head: *packet })?;
+                    let arguments =
+                        vec![copy.clone_ref(py).into_any(), ingress.give(py)?, minimal.give(py)?, ports.give(py)?];
+                    let port: u16 = returned(call(arguments)?.bind(py), "the number of a port")?;
+                    if port >= count {
+                        let said = format!("the switch has no port {port}: they are 0 to {}", count - 1);
+                        return Err(PyValueError::new_err(said));
+                    }
+                    packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+                    Ok(port)
+                });
+                chosen.unwrap_or(minimal)
+            }
+            fn on_enqueue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) -> Verdict {
+                let verdict = self.call(hook::on_enqueue, cx, |py, call| {
+                    let (whole, copy) = at_queue(py, queued)?;
+                    let verdict: Option<args::Verdict> = returned(call(vec![whole])?.bind(py), args::VERDICTS)?;
+                    queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+                    Ok(verdict)
+                });
+                verdict.flatten().map_or(Verdict::Admit, Into::into)
+            }
+            fn on_dequeue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) {
+                self.call(hook::on_dequeue, cx, |py, call| {
+                    let (whole, copy) = at_queue(py, queued)?;
+                    let verdict: Option<args::Verdict> = returned(call(vec![whole])?.bind(py), args::VERDICTS)?;
+                    queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+                    match verdict {
+                        None | Some(args::Verdict::Admit) => Ok(()),
+                        Some(args::Verdict::Mark) => {
+                            queued.packet.flags |= fanin_cc::flags::CE;
+                            Ok(())
+                        }
+                        Some(args::Verdict::Drop) => {
+                            Err(PyValueError::new_err("a packet that leaves its queue cannot be dropped any more"))
+                        }
+                    }
+                });
+            }
+            fn wake_at(&self) -> Time {
+                self.wake_at
+            }
+            fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
+                if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(hook::watch)) {
+                    let of = (hook::watch, format!("switch {}", self.node));
+                    Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, of, see));
                 }
             }
-        });
-    }
-    fn on_drop(&mut self, packet: &Header, cx: &mut Cx<'_, Params>) {
-        self.call(ON_DROP, cx, |py, call| call(vec![Py::new(py, args::Packet { head: *packet })?.into_any()]));
-    }
-    fn on_link_down(&mut self, port: u16, cx: &mut Cx<'_, Params>) {
-        self.call(ON_LINK_DOWN, cx, |py, call| call(vec![any(py, port)?]));
-    }
-    fn on_timer(&mut self, ports: &dyn Ports, cx: &mut Cx<'_, Params>) {
-        self.wake_at = Time::NEVER;
-        self.call(ON_TIMER, cx, |py, call| call(vec![views(py, ports)?]));
-    }
-    fn wake_at(&self) -> Time {
-        self.wake_at
-    }
-    fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(WATCH)) {
-            let of = (WATCH, format!("switch {}", self.node));
-            Python::attach(|py| watch(py, object.bind(py).as_any(), &self.caller, of, see));
+            $(fn $name(&mut $this, $($arg: $type,)* $cx: &mut Cx<'_, Params>) -> $out {
+                if hook::$name == hook::on_timer {
+                    $this.wake_at = Time::NEVER;
+                }
+                $this.call(hook::$name, $cx, |py, call| call(vec![$($arg.give(py)?),*]));
+            })*
         }
-    }
+    };
 }
+switch_hooks!(calls);
