@@ -1,7 +1,7 @@
 //! The structs of Rust are those of the header.
 
 use crate::abi;
-use fanin_cc::Action;
+use fanin_cc::{Action, receiver_hooks, sender_hooks, switch_hooks};
 use std::fmt::Write;
 use std::mem::offset_of;
 use std::path::PathBuf;
@@ -20,6 +20,47 @@ macro_rules! layout {
     )* };
 }
 
+/// As `layout!`, of the hooks of a list.
+macro_rules! listed {
+    (
+        $rust:ident $c:ident $type:ident $name:literal [$($context:ident),*]
+        $($(#[doc = $doc:tt])* fn $hook:ident $args:tt -> $out:ty $or:block)*
+    ) => {
+        layout! { $rust $c: $type = $name { $($hook)* } }
+    };
+}
+
+/// The names of a list of hooks.
+macro_rules! names {
+    ([$($context:ident),*] $($(#[doc = $doc:tt])* fn $hook:ident $args:tt -> $out:ty $or:block)*) => {
+        [$(stringify!($hook)),*]
+    };
+}
+
+#[test]
+fn each_hook_of_the_lists_is_in_the_stubs_and_in_the_manual() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).unwrap();
+    let (stubs, manual) = (read("python/fanin/_core.pyi"), read("docs/own-scheme.md"));
+    let part = |text: &str, from: &str, to: &str| {
+        let (_, rest) = text.split_once(from).unwrap();
+        rest.split_once(to).unwrap().0.to_string()
+    };
+    let roles: [(&str, &[&str]); 3] = [
+        ("Sender", &sender_hooks!(names)),
+        ("Receiver", &receiver_hooks!(names)),
+        ("SwitchProgram", &switch_hooks!(names)),
+    ];
+    for (role, hooks) in roles {
+        let stub = part(&stubs, &format!("\nclass {role}:\n"), "\n@disjoint_base");
+        let manual = part(&manual, &format!("\n### fanin.{role}: "), "\n### ");
+        for hook in hooks {
+            assert!(stub.contains(&format!("    def {hook}(self")), "_core.pyi has no {role}.{hook}");
+            assert!(manual.contains(&format!("| `{hook}(")), "own-scheme.md has no {role}.{hook}: make docs");
+        }
+    }
+}
+
 #[test]
 fn the_structs_are_those_of_the_header() {
     let (mut rust, mut c) = (String::new(), String::new());
@@ -36,9 +77,7 @@ fn the_structs_are_those_of_the_header() {
         }
         Loss = "fanin_loss" { from sent_to in_flight retransmitted }
         Notice = "fanin_notice" { kind number }
-        Sender = "fanin_sender" {
-            size open on_send on_ack on_notice on_loss on_timeout on_idle on_timer poll_request watch close
-        }
+        Sender = "fanin_sender" { size open watch }
         Nic = "fanin_nic" { line_rate network_rtt seed payload wire }
         Flow = "fanin_flow" { size flow id from }
         Message = "fanin_message" { flow id from tenant weight incast sender_count senders }
@@ -49,10 +88,7 @@ fn the_structs_are_those_of_the_header() {
         AckFields = "fanin_ack_fields" { ecn_echo push has_window window cc_feedback }
         AckPlan = "fanin_ack_plan" { send_before send_now before now }
         Emit = "fanin_emit" { kind flow number wire fields }
-        Receiver = "fanin_receiver" {
-            host_size flow_size open on_open on_syn on_message_start on_message_end on_data on_request ack_fields
-            on_fin on_close on_timer poll_transmit watch
-        }
+        Receiver = "fanin_receiver" { host_size flow_size open on_timer poll_transmit watch }
         Port = "fanin_port" { rate queued of_class to_switch up paused }
         Ports = "fanin_ports" { view of count }
         SwitchInfo = "fanin_switch_info" { ports network_rtt seed port_count node }
@@ -60,7 +96,7 @@ fn the_structs_are_those_of_the_header() {
             seq sent_at flow from to cc_tag cc_feedback ce ecn wire payload hops kind service_class
         }
         Queue = "fanin_queue" { view port own }
-        Switch = "fanin_switch" { size open route on_enqueue on_dequeue on_drop on_link_down on_timer watch }
+        Switch = "fanin_switch" { size open route on_enqueue on_dequeue watch }
         Choice = "fanin_choice" { rate queued port paused }
         Policy = "struct fanin_policy" {
             version struct_size id manual parameters check parameter_count size open choose on_enqueue on_dequeue
@@ -72,6 +108,9 @@ fn the_structs_are_those_of_the_header() {
             sender receiver switch_program
         }
     };
+    sender_hooks!(listed, rust c Sender "fanin_sender");
+    receiver_hooks!(listed, rust c Receiver "fanin_receiver");
+    switch_hooks!(listed, rust c Switch "fanin_switch");
     for (action, name) in counted() {
         writeln!(rust, "{name} {action}").unwrap();
         writeln!(c, "printf(\"{name} %d\\n\", (int){name});").unwrap();

@@ -194,7 +194,7 @@ pub enum Emit {
 macro_rules! receiver {
     (
         [$this:ident, $state:ident, $cx:ident]
-        $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*
+        $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $or:block)*
     ) => {
         /// State of a host about all flows into it. One value per host.
         #[allow(unused_variables, reason = "a default looks at few arguments")]
@@ -236,7 +236,7 @@ macro_rules! receiver {
                     $($arg: $type,)*
                     $state: &mut Self::Flow,
                     $cx: &mut Cx<'_, Self::Params>,
-                ) -> $out $default
+                ) -> $out $or
             )*
         }
     };

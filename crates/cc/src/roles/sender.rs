@@ -160,7 +160,10 @@ pub enum Notice {
 
 /// The trait of a sender, of the list of its hooks.
 macro_rules! sender {
-    ([$this:ident, $cx:ident] $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+    (
+        [$this:ident, $cx:ident]
+        $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $or:block)*
+    ) => {
         /// Decides how much a flow may send. One value per flow.
         #[allow(unused_variables, reason = "a default looks at few arguments")]
         pub trait Sender {
@@ -180,7 +183,7 @@ macro_rules! sender {
             fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {}
             $(
                 $(#[$doc])*
-                fn $name(&mut $this, $($arg: $type,)* $cx: &mut Cx<'_, Self::Params, Self::Shared>) -> $out $default
+                fn $name(&mut $this, $($arg: $type,)* $cx: &mut Cx<'_, Self::Params, Self::Shared>) -> $out $or
             )*
         }
     };

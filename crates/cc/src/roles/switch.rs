@@ -122,13 +122,17 @@ pub enum Verdict {
 
 /// The trait of a program of a switch, of the list of its hooks.
 macro_rules! switch_program {
-    ([$this:ident, $cx:ident] $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+    (
+        [$this:ident, $cx:ident]
+        $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $or:block)*
+    ) => {
         /// A scheme's program in a switch. One value per switch; ports are numbered from 0 within it.
         #[allow(unused_variables, reason = "a default looks at few arguments")]
         pub trait SwitchProgram {
             /// The scheme's parameters.
             type Params;
-            /// Whether [`SwitchProgram::on_enqueue`] and [`SwitchProgram::on_dequeue`] are called, for packets of every scheme.
+            /// Whether [`SwitchProgram::on_enqueue`] and [`SwitchProgram::on_dequeue`] are called, for packets of every
+            /// scheme.
             fn watches(params: &Self::Params) -> bool
             where
                 Self: Sized,
@@ -154,8 +158,8 @@ macro_rules! switch_program {
             fn new(params: &Self::Params, switch: &SwitchInfo<'_>) -> Self
             where
                 Self: Sized;
-            /// A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the port
-            /// where it leaves. A new [`Header::lane`] applies from this port's queue on.
+            /// A data packet of this scheme came in at `ingress`; its shortest path goes on at `minimal`. Returns the
+            /// port where it leaves. A new [`Header::lane`] applies from this port's queue on.
             fn route(
                 &mut self,
                 packet: &mut Header,
@@ -180,7 +184,7 @@ macro_rules! switch_program {
             fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {}
             $(
                 $(#[$doc])*
-                fn $name(&mut $this, $($arg: $type,)* $cx: &mut Cx<'_, Self::Params>) -> $out $default
+                fn $name(&mut $this, $($arg: $type,)* $cx: &mut Cx<'_, Self::Params>) -> $out $or
             )*
         }
     };

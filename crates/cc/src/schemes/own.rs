@@ -155,7 +155,7 @@ impl Scheme for Own {
 macro_rules! behind {
     (
         $role:ident for $own:ident $context:tt { $($more:tt)* } [$this:ident $(, $_name:ident)*]
-        $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*
+        $($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $or:block)*
     ) => {
         impl $role for Box<$own> {
             type Params = Params;

@@ -9,7 +9,10 @@ use pyo3::prelude::*;
 
 /// The hooks of a role by bit, in `hook`, and by name, in `HOOKS`: `$more` and those of its list.
 macro_rules! hooks {
-    ($($more:ident)* [$($context:ident),*] $($(#[doc = $doc:tt])* fn $name:ident($($args:tt)*) -> $out:ty $default:block)*) => {
+    (
+        $($more:ident)* [$($context:ident),*]
+        $($(#[doc = $doc:tt])* fn $name:ident $args:tt -> $out:ty $or:block)*
+    ) => {
         /// The bits of hooks.
         #[allow(non_upper_case_globals, non_camel_case_types, dead_code, reason = "they are called as the hooks")]
         pub mod hook {

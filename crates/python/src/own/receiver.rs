@@ -52,7 +52,7 @@ fn inherited(hook: usize, argument: &Bound<'_, PyAny>) -> PyResult<Option<args::
 macro_rules! class {
     (
         [$this:ident, $state:ident, $cx:ident]
-        $($(#[doc = $doc:tt])* fn $name:ident($of:ident: $type:ty $(, $arg:ident: $more:ty)*) -> $out:ty $default:block)*
+        $($(#[doc = $doc:tt])* fn $name:ident($of:ident: $type:ty $(, $arg:ident: $more:ty)*) -> $out:ty $or:block)*
     ) => {
         #[pymethods]
         impl Receiver {
@@ -242,7 +242,7 @@ impl Calls {
 macro_rules! calls {
     (
         [$this:ident, $state:ident, $cx:ident]
-        $($(#[doc = $doc:tt])* fn $name:ident($of:ident: $type:ty $(, $arg:ident: $more:ty)*) -> $out:ty $default:block)*
+        $($(#[doc = $doc:tt])* fn $name:ident($of:ident: $type:ty $(, $arg:ident: $more:ty)*) -> $out:ty $or:block)*
     ) => {
         impl fanin_cc::Receiver for Calls {
             type Params = Params;
@@ -282,7 +282,7 @@ macro_rules! calls {
                 let flow = $of.of_flow();
                 $this.before(hook::$name, flow);
                 if !$this.caller.wants(hook::$name) {
-                    return $default;
+                    return $or;
                 }
                 $this.call(hook::$name, Some(flow), $cx, |py| Ok(($of.give(py)?, $($arg.give(py)?,)*)))
             })*

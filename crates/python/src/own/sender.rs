@@ -24,7 +24,10 @@ pub struct Sender {
 
 /// The class of the list of its hooks, and of what else it has.
 macro_rules! class {
-    ([$this:ident, $cx:ident] $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+    (
+        [$this:ident, $cx:ident]
+        $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $or:block)*
+    ) => {
         #[pymethods]
         impl Sender {
             #[new]
@@ -263,7 +266,10 @@ fn shared_of(py: Python<'_>, shared: &mut Shared) -> Py<PyDict> {
 
 /// The calls of the list of hooks, and what else a sender does.
 macro_rules! calls {
-    ([$this:ident, $cx:ident] $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+    (
+        [$this:ident, $cx:ident]
+        $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $or:block)*
+    ) => {
         impl fanin_cc::Sender for Calls {
             type Params = Params;
             type Shared = Shared;
@@ -297,7 +303,7 @@ macro_rules! calls {
             $(fn $name(&mut $this, $($arg: $type,)* $cx: &mut Cx<'_, Params, Shared>) -> $out {
                 $this.before(hook::$name, $cx.now);
                 if !$this.caller.wants(hook::$name) {
-                    return $default;
+                    return $or;
                 }
                 $this.call(hook::$name, $cx, |_py| Ok(($($arg.give(_py)?,)*)))
             })*

@@ -22,7 +22,10 @@ pub struct SwitchProgram {
 
 /// The class of the list of its hooks, and of what else it has.
 macro_rules! class {
-    ([$this:ident, $cx:ident] $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+    (
+        [$this:ident, $cx:ident]
+        $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $or:block)*
+    ) => {
         #[pymethods]
         impl SwitchProgram {
             #[new]
@@ -165,7 +168,10 @@ pub fn at_queue(py: Python<'_>, queued: &Queued<'_>) -> PyResult<(Py<PyAny>, Py<
 
 /// The calls of the list of hooks, and what else a program of a switch does.
 macro_rules! calls {
-    ([$this:ident, $cx:ident] $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $default:block)*) => {
+    (
+        [$this:ident, $cx:ident]
+        $($(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty $or:block)*
+    ) => {
         impl fanin_cc::SwitchProgram for Calls {
             type Params = Params;
 
