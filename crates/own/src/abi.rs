@@ -4,6 +4,7 @@
 //! The types of hooks are safe functions, because all that Rust can check about them is checked when a library is
 //! loaded (`foreign.rs`): what a function in C does beyond its arguments is in the hands of its author.
 
+use fanin_cc::{receiver_hooks, sender_hooks};
 use std::ffi::{c_char, c_void};
 
 pub const VERSION: u32 = 2;
@@ -118,29 +119,64 @@ pub struct Loss {
 }
 
 #[repr(C)]
-pub struct Notice {
+pub struct Notified {
     pub kind: u32,
     pub number: u32,
 }
 
-pub type OnLoss = extern "C" fn(State, &mut Control, &Loss, &mut Cx);
-pub type OnEvent = extern "C" fn(State, &mut Control, &mut Cx);
+/// What the lists of hooks call these arguments.
+pub type Notice<'a> = &'a Notified;
+pub type ReceiverFlow = u32;
+pub type MessageId = u32;
 
-#[repr(C)]
-pub struct Sender {
+/// The table of a role: what stands before the hooks of its list, those, and what stands behind them. `$me` is what
+/// each of them gets before its arguments; where its answer may be none, or is a struct, it also gets a place for it.
+macro_rules! table {
+    ($role:ident $before:tt $behind:tt $me:tt [$($context:ident),*] $($hooks:tt)*) => {
+        table! { @ $role $before $behind $me $($hooks)* }
+    };
+    (@ $role:ident { $($before:tt)* } { $($behind:tt)* } $me:tt) => {
+        #[repr(C)]
+        pub struct $role { $($before)* $($behind)* }
+    };
+    (@ $role:ident $before:tt $behind:tt $me:tt $(#[$doc:meta])* fn $name:ident $args:tt -> () {} $($rest:tt)*) => {
+        table! { @ $role $before $behind $me $name $args () () $($rest)* }
+    };
+    (
+        @ $role:ident $before:tt $behind:tt $me:tt $(#[$doc:meta])*
+        fn $name:ident $args:tt -> u32 $or:block $($rest:tt)*
+    ) => {
+        table! { @ $role $before $behind $me $name $args () (u32) $($rest)* }
+    };
+    (
+        @ $role:ident $before:tt $behind:tt $me:tt $(#[$doc:meta])*
+        fn $name:ident $args:tt -> Option<$out:ident> $or:block $($rest:tt)*
+    ) => {
+        table! { @ $role $before $behind $me $name $args (&mut $out) (u32) $($rest)* }
+    };
+    (
+        @ $role:ident $before:tt $behind:tt $me:tt $(#[$doc:meta])*
+        fn $name:ident $args:tt -> $out:ident $or:block $($rest:tt)*
+    ) => {
+        table! { @ $role $before $behind $me $name $args (&mut $out) () $($rest)* }
+    };
+    (
+        @ $role:ident { $($before:tt)* } $behind:tt ($($me:ty),*)
+        $name:ident ($($arg:ident: $type:ty),*) ($($place:ty)?) ($($answer:ty)?) $($rest:tt)*
+    ) => {
+        table! { @ $role {
+            $($before)* pub $name: Option<extern "C" fn($($me,)* $($type,)* $($place,)? &mut Cx) $(-> $answer)?>,
+        } $behind ($($me),*) $($rest)* }
+    };
+}
+
+sender_hooks!(table, Sender {
     pub size: u64,
     pub open: Option<extern "C" fn(State, &mut Control, &Path, &mut Cx)>,
-    pub on_send: Option<extern "C" fn(State, &mut Control, &Sent, &mut Cx) -> u32>,
-    pub on_ack: Option<extern "C" fn(State, &mut Control, &Ack, &mut Cx)>,
-    pub on_notice: Option<extern "C" fn(State, &mut Control, &Notice, &mut Cx)>,
-    pub on_loss: Option<OnLoss>,
-    pub on_timeout: Option<OnLoss>,
-    pub on_idle: Option<OnEvent>,
-    pub on_timer: Option<OnEvent>,
-    pub poll_request: Option<extern "C" fn(State, &mut Control, u64, &mut u32, &mut Cx) -> u32>,
+} {
     pub watch: Option<Watch>,
-    pub close: Option<OnEvent>,
-}
+    pub close: Option<extern "C" fn(State, &mut Control, &mut Cx)>,
+} (State, &mut Control));
 
 #[repr(C)]
 pub struct Nic {
@@ -152,7 +188,7 @@ pub struct Nic {
 }
 
 #[repr(C)]
-pub struct Flow {
+pub struct FlowInfo {
     pub size: u64,
     pub flow: u32,
     pub id: u32,
@@ -160,7 +196,7 @@ pub struct Flow {
 }
 
 #[repr(C)]
-pub struct Message {
+pub struct MessageStart {
     pub flow: u32,
     pub id: u32,
     pub from: u32,
@@ -220,26 +256,15 @@ pub struct Emit {
     pub fields: AckFields,
 }
 
-pub type OnFlow = extern "C" fn(State, State, u32, &mut Cx);
-
-#[repr(C)]
-pub struct Receiver {
+receiver_hooks!(table, Receiver {
     pub host_size: u64,
     pub flow_size: u64,
     pub open: Option<extern "C" fn(State, &Nic, &mut Cx)>,
-    pub on_open: Option<extern "C" fn(State, State, &Flow, &mut Cx)>,
-    pub on_syn: Option<extern "C" fn(State, State, u32, &mut AckFields, &mut Cx) -> u32>,
-    pub on_message_start: Option<extern "C" fn(State, State, &Message, &mut Cx)>,
-    pub on_message_end: Option<extern "C" fn(State, State, u32, u32, &mut Cx)>,
-    pub on_data: Option<extern "C" fn(State, State, &Data, &mut AckPlan, &mut Cx)>,
-    pub on_request: Option<extern "C" fn(State, State, &Data, &mut AckFields, &mut Cx) -> u32>,
-    pub ack_fields: Option<extern "C" fn(State, State, u32, &mut AckFields, &mut Cx)>,
-    pub on_fin: Option<OnFlow>,
-    pub on_close: Option<OnFlow>,
+} {
     pub on_timer: Option<extern "C" fn(State, u64, &mut Cx)>,
     pub poll_transmit: Option<extern "C" fn(State, &mut Emit, &mut Cx) -> u32>,
     pub watch: Option<Watch>,
-}
+} (State, State));
 
 #[derive(Clone, Copy, Default)]
 #[repr(C)]

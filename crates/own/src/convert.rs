@@ -3,8 +3,90 @@
 use crate::abi;
 use fanin_cc::{
     Ack, AckFields, AckPlan, Choice, Data, FlowInfo, Header, IntHop, Loss, MessageStart, NicInfo, Notice, PathInfo,
-    PortView, Queued, ReceiverFlow, Sent, SwitchInfo, flags,
+    PortView, Queued, ReceiverFlow, Sent, SwitchInfo, Telemetry, flags,
 };
+use fanin_units::MessageId;
+
+/// An argument of a hook in a list.
+pub trait Argument {
+    /// As C gets it.
+    type C<'a>;
+    /// Calls a hook with it.
+    fn with<T>(self, hook: impl FnOnce(Self::C<'_>) -> T) -> T;
+}
+
+/// Arguments that C gets the address of, as a struct.
+macro_rules! by_address {
+    ($($type:ty => $c:ident)*) => { $(
+        impl Argument for $type {
+            type C<'a> = &'a abi::$c;
+            #[inline(always)]
+            fn with<T>(self, hook: impl FnOnce(Self::C<'_>) -> T) -> T {
+                hook(&self.into())
+            }
+        }
+    )* };
+}
+by_address! { Notice => Notified &Loss => Loss &FlowInfo => FlowInfo &MessageStart<'_> => MessageStart }
+
+impl Argument for &Ack<'_> {
+    type C<'a> = &'a abi::Ack;
+    #[inline(always)]
+    fn with<T>(self, hook: impl FnOnce(Self::C<'_>) -> T) -> T {
+        let mut c = abi::Ack::new(self);
+        let mut hops = [abi::Hop::default(); Telemetry::MOST];
+        if let Some(telemetry) = self.telemetry {
+            for (to, from) in hops.iter_mut().zip(telemetry.hops()) {
+                *to = from.into();
+            }
+            c.hops = hops.as_ptr();
+            (c.hop_count, c.path) = (telemetry.hops().len() as u32, telemetry.path().into());
+        }
+        hook(&c)
+    }
+}
+
+impl Argument for ReceiverFlow {
+    type C<'a> = u32;
+    #[inline(always)]
+    fn with<T>(self, hook: impl FnOnce(u32) -> T) -> T {
+        hook(self.0)
+    }
+}
+
+impl Argument for MessageId {
+    type C<'a> = u32;
+    #[inline(always)]
+    fn with<T>(self, hook: impl FnOnce(u32) -> T) -> T {
+        hook(self.0)
+    }
+}
+
+/// A value, where these names are arguments as C gets them.
+macro_rules! with {
+    (() $value:expr) => { $value };
+    (($arg:ident $($rest:ident)*) $value:expr) => { $arg.with(|$arg| with!(($($rest)*) $value)) };
+}
+pub(crate) use with;
+
+/// The hooks of a list that answer nothing, each as the caller's macro `one!` makes it; the others are written out.
+macro_rules! told {
+    ([$($context:ident),*]) => {};
+    (
+        [$this:ident $(, $context:ident)*]
+        $(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> () $or:block $($rest:tt)*
+    ) => {
+        one! { $name $this ($($arg: $type),*) $($context)* }
+        told! { [$this $(, $context)*] $($rest)* }
+    };
+    (
+        [$($context:ident),*]
+        $(#[doc = $doc:tt])* fn $name:ident $args:tt -> $out:ty $or:block $($rest:tt)*
+    ) => {
+        told! { [$($context),*] $($rest)* }
+    };
+}
+pub(crate) use told;
 
 impl From<&PathInfo> for abi::Path {
     fn from(path: &PathInfo) -> Self {
@@ -40,7 +122,7 @@ impl From<&IntHop> for abi::Hop {
 impl abi::Ack {
     /// An ACK without telemetry.
     #[inline(always)]
-    pub fn new(ack: &Ack<'_>) -> Self {
+    fn new(ack: &Ack<'_>) -> Self {
         Self {
             newly_acked: ack.newly_acked,
             acked_to: ack.acked_to,
@@ -66,7 +148,7 @@ impl From<&Loss> for abi::Loss {
     }
 }
 
-impl From<Notice> for abi::Notice {
+impl From<Notice> for abi::Notified {
     fn from(notice: Notice) -> Self {
         match notice {
             Notice::Cnp => Self { kind: abi::CNP, number: 0 },
@@ -82,14 +164,14 @@ impl From<&NicInfo> for abi::Nic {
     }
 }
 
-impl From<&FlowInfo> for abi::Flow {
+impl From<&FlowInfo> for abi::FlowInfo {
     fn from(flow: &FlowInfo) -> Self {
         let FlowInfo { flow: ReceiverFlow(flow), id, from, size } = *flow;
         Self { size: size.unwrap_or(0), flow, id: id.0, from: from.0 }
     }
 }
 
-impl From<&MessageStart<'_>> for abi::Message {
+impl From<&MessageStart<'_>> for abi::MessageStart {
     fn from(message: &MessageStart<'_>) -> Self {
         let (incast, senders) = message.incast.map_or((0, None), |incast| (incast.id, Some(incast.senders)));
         Self {

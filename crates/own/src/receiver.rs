@@ -2,10 +2,14 @@
 
 use crate::abi;
 use crate::calls::Inner;
+use crate::convert::{Argument, told, with};
 use crate::sender::endless;
 use crate::state::State;
-use fanin_cc::schemes::own::Params;
-use fanin_cc::{AckFields, AckPlan, Actions, Cx, Data, Emit, FlowInfo, MessageStart, NicInfo, Receiver, ReceiverFlow};
+use fanin_cc::schemes::own::{OfFlow, Params};
+use fanin_cc::{
+    AckFields, AckPlan, Actions, Cx, Data, Emit, FlowInfo, MessageStart, NicInfo, Receiver, ReceiverFlow,
+    receiver_hooks,
+};
 use fanin_units::{MessageId, Time};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -134,6 +138,25 @@ impl CReceiver {
     }
 }
 
+/// A hook about a flow without an answer.
+macro_rules! one {
+    ($name:ident $this:ident ($of:ident: $type:ty $(, $arg:ident: $more:ty)*) $state:ident $cx:ident) => {
+        #[allow(unused_variables, reason = "the state of flows is the library's")]
+        fn $name(&mut $this, $of: $type, $($arg: $more,)* $state: &mut (), $cx: &mut C<'_>) {
+            let (name, number) = (concat!("receiver.", stringify!($name)), $of.of_flow().0);
+            if name == "receiver.on_open" {
+                $this.flows.insert(number, State::new($this.hooks.flow_size));
+            }
+            if let Some(hook) = $this.hooks.$name {
+                with!(($of $($arg)*) $this.about(name, number, $cx, |me, flow, cx| hook(me, flow, $of, $($arg,)* cx)));
+            }
+            if name == "receiver.on_close" {
+                $this.flows.remove(&number);
+            }
+        }
+    };
+}
+
 impl Receiver for CReceiver {
     type Params = Params;
     type Flow = ();
@@ -141,26 +164,11 @@ impl Receiver for CReceiver {
     fn new(_: &Params, nic: &NicInfo) -> Self {
         unreachable!("receivers are opened by the scheme's program, not for {nic:?}")
     }
-    fn on_open(&mut self, flow: &FlowInfo, _: &mut (), cx: &mut C<'_>) {
-        self.flows.insert(flow.flow.0, State::new(self.hooks.flow_size));
-        let Some(hook) = self.hooks.on_open else { return };
-        let info = flow.into();
-        self.about("receiver.on_open", flow.flow.0, cx, |me, flow, cx| hook(me, flow, &info, cx));
-    }
     fn on_syn(&mut self, flow: ReceiverFlow, state: &mut (), cx: &mut C<'_>) -> Option<AckFields> {
         let Some(hook) = self.hooks.on_syn else { return Some(self.ack_fields(flow, state, cx)) };
         let mut fields = abi::AckFields::default();
         let goes = self.about("receiver.on_syn", flow.0, cx, |me, state, cx| hook(me, state, flow.0, &mut fields, cx));
         (goes != Some(0)).then(|| (&fields).into())
-    }
-    fn on_message_start(&mut self, message: &MessageStart<'_>, _: &mut (), cx: &mut C<'_>) {
-        let Some(hook) = self.hooks.on_message_start else { return };
-        let c = message.into();
-        self.about("receiver.on_message_start", message.flow.0, cx, |me, flow, cx| hook(me, flow, &c, cx));
-    }
-    fn on_message_end(&mut self, flow: ReceiverFlow, id: MessageId, _: &mut (), cx: &mut C<'_>) {
-        let Some(hook) = self.hooks.on_message_end else { return };
-        self.about("receiver.on_message_end", flow.0, cx, |me, state, cx| hook(me, state, flow.0, id.0, cx));
     }
     #[inline]
     fn on_data(&mut self, data: &Data, _: &mut (), cx: &mut C<'_>) -> AckPlan {
@@ -186,16 +194,6 @@ impl Receiver for CReceiver {
         self.about("receiver.ack_fields", flow.0, cx, |me, state, cx| hook(me, state, flow.0, &mut fields, cx));
         (&fields).into()
     }
-    fn on_fin(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut C<'_>) {
-        let Some(hook) = self.hooks.on_fin else { return };
-        self.about("receiver.on_fin", flow.0, cx, |me, state, cx| hook(me, state, flow.0, cx));
-    }
-    fn on_close(&mut self, flow: ReceiverFlow, _: &mut (), cx: &mut C<'_>) {
-        if let Some(hook) = self.hooks.on_close {
-            self.about("receiver.on_close", flow.0, cx, |me, state, cx| hook(me, state, flow.0, cx));
-        }
-        self.flows.remove(&flow.0);
-    }
     fn on_timer(&mut self, received: u64, cx: &mut C<'_>) {
         self.wake_at = abi::NEVER;
         let Some(hook) = self.hooks.on_timer else { return };
@@ -219,6 +217,7 @@ impl Receiver for CReceiver {
     fn wake_at(&self) -> Time {
         if self.failed { Time::NEVER } else { Time::from_ps(self.wake_at) }
     }
+    receiver_hooks!(told);
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(watch) = self.hooks.watch.filter(|_| !self.failed) {
             self.scheme.watch(watch, ("receiver.watch", self.named()), self.state.read(), self.now, see);

@@ -2,9 +2,10 @@
 
 use crate::abi;
 use crate::calls::Inner;
+use crate::convert::{Argument, told, with};
 use crate::state::State;
 use fanin_cc::schemes::own::{Params, Shared};
-use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sender, Sent, Telemetry};
+use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sender, Sent, sender_hooks};
 use fanin_units::{Rate, Time};
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -86,6 +87,21 @@ fn shared(shared: &mut Shared, bytes: u64) -> abi::State {
     state.downcast_mut::<State>().map_or(null_mut(), State::at)
 }
 
+/// A hook without an answer.
+macro_rules! one {
+    ($name:ident $this:ident ($($arg:ident: $type:ty),*) $cx:ident) => {
+        #[inline]
+        fn $name(&mut $this, $($arg: $type,)* $cx: &mut C<'_>) {
+            let name = concat!("sender.", stringify!($name));
+            if name == "sender.on_timer" {
+                $this.control.wake_at = abi::NEVER;
+            }
+            let Some(hook) = $this.hooks.$name else { return };
+            with!(($($arg)*) $this.call(name, $cx, |me, control, cx| hook(me, control, $($arg,)* cx)));
+        }
+    };
+}
+
 impl Sender for CSender {
     type Params = Params;
     type Shared = Shared;
@@ -113,46 +129,6 @@ impl Sender for CSender {
         let sent = sent.into();
         self.call("sender.on_send", cx, |me, control, cx| hook(me, control, &sent, cx)).unwrap_or(0)
     }
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut C<'_>) {
-        let Some(hook) = self.hooks.on_ack else { return };
-        let mut c = abi::Ack::new(ack);
-        let mut hops = [abi::Hop::default(); Telemetry::MOST];
-        if let Some(telemetry) = ack.telemetry {
-            for (to, from) in hops.iter_mut().zip(telemetry.hops()) {
-                *to = from.into();
-            }
-            c.hops = hops.as_ptr();
-            (c.hop_count, c.path) = (telemetry.hops().len() as u32, telemetry.path().into());
-        }
-        self.call("sender.on_ack", cx, |me, control, cx| hook(me, control, &c, cx));
-    }
-    fn on_notice(&mut self, notice: Notice, cx: &mut C<'_>) {
-        let Some(hook) = self.hooks.on_notice else { return };
-        let notice = notice.into();
-        self.call("sender.on_notice", cx, |me, control, cx| hook(me, control, &notice, cx));
-    }
-    fn on_loss(&mut self, loss: &Loss, cx: &mut C<'_>) {
-        let Some(hook) = self.hooks.on_loss else { return };
-        let loss = loss.into();
-        self.call("sender.on_loss", cx, |me, control, cx| hook(me, control, &loss, cx));
-    }
-    fn on_timeout(&mut self, loss: &Loss, cx: &mut C<'_>) {
-        let Some(hook) = self.hooks.on_timeout else { return };
-        let loss = loss.into();
-        self.call("sender.on_timeout", cx, |me, control, cx| hook(me, control, &loss, cx));
-    }
-    fn on_idle(&mut self, cx: &mut C<'_>) {
-        if let Some(hook) = self.hooks.on_idle {
-            self.call("sender.on_idle", cx, |me, control, cx| hook(me, control, cx));
-        }
-    }
-    fn on_timer(&mut self, cx: &mut C<'_>) {
-        self.control.wake_at = abi::NEVER;
-        if let Some(hook) = self.hooks.on_timer {
-            self.call("sender.on_timer", cx, |me, control, cx| hook(me, control, cx));
-        }
-    }
     fn poll_request(&mut self, left: u64, cx: &mut C<'_>) -> Option<u32> {
         let hook = self.hooks.poll_request?;
         let mut tag = 0;
@@ -167,6 +143,7 @@ impl Sender for CSender {
         }
         (!self.failed).then_some(tag)
     }
+    sender_hooks!(told);
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         if let Some(watch) = self.hooks.watch.filter(|_| !self.failed) {
             let of = ("sender.watch", format!("flow {}", self.id));

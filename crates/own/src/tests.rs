@@ -76,11 +76,11 @@ fn the_structs_are_those_of_the_header() {
             newly_acked acked_to sent_to seq in_flight burst rtt hops hop_count path recovering ecn_echo cc_feedback
         }
         Loss = "fanin_loss" { from sent_to in_flight retransmitted }
-        Notice = "fanin_notice" { kind number }
-        Sender = "fanin_sender" { size open watch }
+        Notified = "fanin_notice" { kind number }
+        Sender = "fanin_sender" { size open watch close }
         Nic = "fanin_nic" { line_rate network_rtt seed payload wire }
-        Flow = "fanin_flow" { size flow id from }
-        Message = "fanin_message" { flow id from tenant weight incast sender_count senders }
+        FlowInfo = "fanin_flow" { size flow id from }
+        MessageStart = "fanin_message" { flow id from tenant weight incast sender_count senders }
         Data = "fanin_data" {
             seq acked_to received flow from wire payload ce start end in_order ack_due pending due_alone cc_tag
             cc_feedback

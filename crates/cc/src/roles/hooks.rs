@@ -11,7 +11,7 @@ macro_rules! sender_hooks {
         /// A packet left. The result is its `cc_tag`, for switches and the receiver.
         fn on_send(sent: &Sent) -> u32 { 0 }
         /// An acknowledgement arrived.
-        fn on_ack(ack: &Ack<'_>) -> () {}
+        fn on_ack(ack: &Ack) -> () {}
         /// A congestion notification packet or a credit arrived.
         fn on_notice(notice: Notice) -> () {}
         /// The endpoint found a loss and will retransmit.
@@ -26,8 +26,6 @@ macro_rules! sender_hooks {
         /// The `cc_tag` of a request to send now, with `left` payload bytes posted and not sent. Polled when data is
         /// posted, after `on_timer`, `on_loss`, `on_timeout` and a credit. RDMA only.
         fn poll_request(left: u64) -> Option<u32> { None }
-        /// The flow ends.
-        fn close() -> () {}
     } };
 }
 
@@ -41,7 +39,7 @@ macro_rules! receiver_hooks {
         /// retransmissions. With `None` the SYN-ACK waits for an ACK that the receiver sends for the flow.
         fn on_syn(flow: ReceiverFlow) -> Option<AckFields> { Some(self.ack_fields(flow, state, cx)) }
         /// A message starts. Called before `on_data` of its first packet.
-        fn on_message_start(message: &MessageStart<'_>) -> () {}
+        fn on_message_start(message: &MessageStart) -> () {}
         /// A message has arrived whole. Called before `on_data` of its last packet. RDMA only; once per message.
         fn on_message_end(flow: ReceiverFlow, id: MessageId) -> () {}
         /// Data arrived. By default every ACK that is due goes out and echoes the packet's mark.

@@ -179,6 +179,8 @@ macro_rules! sender {
                 Self: Sized;
             /// How much the flow may send now. Read after every hook.
             fn control(&self, cx: &Cx<'_, Self::Params, Self::Shared>) -> Control;
+            /// The flow ends.
+            fn close(&mut self, cx: &mut Cx<'_, Self::Params, Self::Shared>) {}
             /// Reports internal state by name, beside window and rate: DCTCP's alpha.
             fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {}
             $(

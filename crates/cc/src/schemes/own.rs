@@ -185,6 +185,9 @@ sender_hooks!(behind, Sender for OwnSender (cx: Cx<'_, Params, Shared>) {
     fn control(&self, cx: &Cx<'_, Params, Shared>) -> Control {
         (**self).control(cx)
     }
+    fn close(&mut self, cx: &mut Cx<'_, Params, Shared>) {
+        (**self).close(cx);
+    }
 });
 
 receiver_hooks!(behind, Receiver for OwnReceiver (state: (), cx: Cx<'_, Params>) {

@@ -16,57 +16,44 @@ fn node(node: NodeId) -> Option<u32> {
     node.is_some().then_some(node.0)
 }
 
-/// See `PathInfo` in `cc`.
-#[pyclass(frozen, get_all, module = "fanin")]
-pub struct PathInfo {
-    line_rate: u64,
-    receiver_rate: u64,
-    base_rtt: u64,
-    payload: u32,
-    wire: u32,
-    network_bdp: u64,
-    network_rtt: u64,
-    id: u32,
-    src: Option<u32>,
-    dst: Option<u32>,
+/// Classes that copy a struct of `cc`, each with its fields.
+macro_rules! copies {
+    ($(#[doc = $doc:tt] $name:ident of $of:ty as $from:ident { $($field:ident: $type:ty = $value:expr,)* })*) => { $(
+        #[doc = $doc]
+        #[pyclass(frozen, get_all, module = "fanin")]
+        pub struct $name {
+            $($field: $type,)*
+        }
+
+        impl From<&$of> for $name {
+            fn from($from: &$of) -> Self {
+                Self { $($field: $value,)* }
+            }
+        }
+    )* };
 }
 
-impl From<&cc::PathInfo> for PathInfo {
-    fn from(path: &cc::PathInfo) -> Self {
-        Self {
-            line_rate: path.line_rate.as_bps(),
-            receiver_rate: path.receiver_rate.as_bps(),
-            base_rtt: path.base_rtt.as_ps(),
-            payload: path.payload,
-            wire: path.wire,
-            network_bdp: path.network_bdp,
-            network_rtt: path.network_rtt.as_ps(),
-            id: path.id.0,
-            src: node(path.from),
-            dst: node(path.to),
-        }
+copies! {
+    /// See `PathInfo` in `cc`.
+    PathInfo of cc::PathInfo as path {
+        line_rate: u64 = path.line_rate.as_bps(),
+        receiver_rate: u64 = path.receiver_rate.as_bps(),
+        base_rtt: u64 = path.base_rtt.as_ps(),
+        payload: u32 = path.payload,
+        wire: u32 = path.wire,
+        network_bdp: u64 = path.network_bdp,
+        network_rtt: u64 = path.network_rtt.as_ps(),
+        id: u32 = path.id.0,
+        src: Option<u32> = node(path.from),
+        dst: Option<u32> = node(path.to),
     }
-}
-
-/// See `NicInfo` in `cc`.
-#[pyclass(frozen, get_all, module = "fanin")]
-pub struct NicInfo {
-    line_rate: u64,
-    payload: u32,
-    wire: u32,
-    network_rtt: u64,
-    seed: u64,
-}
-
-impl From<&cc::NicInfo> for NicInfo {
-    fn from(nic: &cc::NicInfo) -> Self {
-        Self {
-            line_rate: nic.line_rate.as_bps(),
-            payload: nic.payload,
-            wire: nic.wire,
-            network_rtt: nic.network_rtt.as_ps(),
-            seed: nic.seed,
-        }
+    /// See `NicInfo` in `cc`.
+    NicInfo of cc::NicInfo as nic {
+        line_rate: u64 = nic.line_rate.as_bps(),
+        payload: u32 = nic.payload,
+        wire: u32 = nic.wire,
+        network_rtt: u64 = nic.network_rtt.as_ps(),
+        seed: u64 = nic.seed,
     }
 }
 
@@ -90,25 +77,14 @@ impl SwitchInfo {
     }
 }
 
-/// See `Sent` in `cc`.
-#[pyclass(frozen, get_all, module = "fanin")]
-pub struct Sent {
-    wire: u32,
-    payload: u32,
-    sent_to: u64,
-    retransmitted: bool,
-    left: u64,
-}
-
-impl From<&cc::Sent> for Sent {
-    fn from(sent: &cc::Sent) -> Self {
-        Self {
-            wire: sent.wire,
-            payload: sent.payload,
-            sent_to: sent.sent_to,
-            retransmitted: sent.retransmitted,
-            left: sent.left,
-        }
+copies! {
+    /// See `Sent` in `cc`.
+    Sent of cc::Sent as sent {
+        wire: u32 = sent.wire,
+        payload: u32 = sent.payload,
+        sent_to: u64 = sent.sent_to,
+        retransmitted: bool = sent.retransmitted,
+        left: u64 = sent.left,
     }
 }
 
@@ -213,88 +189,42 @@ impl From<cc::Notice> for Notice {
     }
 }
 
-/// See `FlowInfo` in `cc`.
-#[pyclass(frozen, get_all, module = "fanin")]
-pub struct FlowInfo {
-    flow: u32,
-    id: u32,
-    src: u32,
-    size: Option<u64>,
-}
-
-impl From<&cc::FlowInfo> for FlowInfo {
-    fn from(flow: &cc::FlowInfo) -> Self {
-        Self { flow: flow.flow.0, id: flow.id.0, src: flow.from.0, size: flow.size }
+copies! {
+    /// See `FlowInfo` in `cc`.
+    FlowInfo of cc::FlowInfo as flow {
+        flow: u32 = flow.flow.0,
+        id: u32 = flow.id.0,
+        src: u32 = flow.from.0,
+        size: Option<u64> = flow.size,
     }
-}
-
-/// See `MessageStart` in `cc`.
-#[pyclass(frozen, get_all, module = "fanin")]
-pub struct MessageStart {
-    flow: u32,
-    id: u32,
-    src: u32,
-    tenant: u8,
-    weight: u16,
-    incast: Option<u32>,
-    senders: Vec<u32>,
-}
-
-impl From<&cc::MessageStart<'_>> for MessageStart {
-    fn from(message: &cc::MessageStart<'_>) -> Self {
-        Self {
-            flow: message.flow.0,
-            id: message.id.0,
-            src: message.from.0,
-            tenant: message.tenant,
-            weight: message.weight,
-            incast: message.incast.map(|incast| incast.id),
-            senders: message.incast.map_or_else(Vec::new, |incast| incast.senders.to_vec()),
-        }
+    /// See `MessageStart` in `cc`.
+    MessageStart of cc::MessageStart<'_> as message {
+        flow: u32 = message.flow.0,
+        id: u32 = message.id.0,
+        src: u32 = message.from.0,
+        tenant: u8 = message.tenant,
+        weight: u16 = message.weight,
+        incast: Option<u32> = message.incast.map(|incast| incast.id),
+        senders: Vec<u32> = message.incast.map_or_else(Vec::new, |incast| incast.senders.to_vec()),
     }
-}
-
-/// See `Data` in `cc`.
-#[pyclass(frozen, get_all, module = "fanin")]
-pub struct Data {
-    flow: u32,
-    src: u32,
-    wire: u32,
-    payload: u32,
-    seq: u64,
-    acked_to: u64,
-    ce: bool,
-    start: bool,
-    end: bool,
-    in_order: bool,
-    ack_due: bool,
-    pending: bool,
-    due_alone: bool,
-    cc_tag: u32,
-    cc_feedback: u32,
-    received: u64,
-}
-
-impl From<&cc::Data> for Data {
-    fn from(data: &cc::Data) -> Self {
-        Self {
-            flow: data.flow.0,
-            src: data.from.0,
-            wire: data.wire,
-            payload: data.payload,
-            seq: data.seq,
-            acked_to: data.acked_to,
-            ce: data.ce,
-            start: data.start,
-            end: data.end,
-            in_order: data.in_order,
-            ack_due: data.ack_due,
-            pending: data.pending,
-            due_alone: data.due_alone,
-            cc_tag: data.cc_tag,
-            cc_feedback: data.cc_feedback,
-            received: data.received,
-        }
+    /// See `Data` in `cc`.
+    Data of cc::Data as data {
+        flow: u32 = data.flow.0,
+        src: u32 = data.from.0,
+        wire: u32 = data.wire,
+        payload: u32 = data.payload,
+        seq: u64 = data.seq,
+        acked_to: u64 = data.acked_to,
+        ce: bool = data.ce,
+        start: bool = data.start,
+        end: bool = data.end,
+        in_order: bool = data.in_order,
+        ack_due: bool = data.ack_due,
+        pending: bool = data.pending,
+        due_alone: bool = data.due_alone,
+        cc_tag: u32 = data.cc_tag,
+        cc_feedback: u32 = data.cc_feedback,
+        received: u64 = data.received,
     }
 }
 
@@ -425,42 +355,22 @@ impl Packet {
     }
 }
 
-/// A port of a switch. See `PortView` in `cc`.
-#[pyclass(frozen, get_all, module = "fanin")]
-pub struct PortView {
-    rate: u64,
-    to_switch: bool,
-    queued: u64,
-    up: bool,
-    lane_queued: u64,
-    lane_paused: bool,
-}
-
-impl From<&cc::PortView> for PortView {
-    fn from(port: &cc::PortView) -> Self {
-        Self {
-            rate: port.rate.as_bps(),
-            to_switch: port.to_switch,
-            queued: port.queued,
-            up: port.up,
-            lane_queued: port.lane.queued,
-            lane_paused: port.lane.stopped,
-        }
+copies! {
+    /// A port of a switch. See `PortView` in `cc`.
+    PortView of cc::PortView as port {
+        rate: u64 = port.rate.as_bps(),
+        to_switch: bool = port.to_switch,
+        queued: u64 = port.queued,
+        up: bool = port.up,
+        lane_queued: u64 = port.lane.queued,
+        lane_paused: bool = port.lane.stopped,
     }
-}
-
-/// A port on a shortest path. See `Choice` in `cc`.
-#[pyclass(frozen, get_all, module = "fanin")]
-pub struct Choice {
-    port: u16,
-    rate: u64,
-    queued: u64,
-    paused: bool,
-}
-
-impl From<&cc::Choice> for Choice {
-    fn from(choice: &cc::Choice) -> Self {
-        Self { port: choice.port, rate: choice.rate.as_bps(), queued: choice.queued, paused: choice.paused }
+    /// A port on a shortest path. See `Choice` in `cc`.
+    Choice of cc::Choice as choice {
+        port: u16 = choice.port,
+        rate: u64 = choice.rate.as_bps(),
+        queued: u64 = choice.queued,
+        paused: bool = choice.paused,
     }
 }
 

@@ -120,6 +120,8 @@ macro_rules! class {
             }
             /// Called before each reading of window and rate, where flows share state.
             fn control(&self) {}
+            /// The flow ends.
+            fn close(&self) {}
             /// Internal state by name.
             fn watch<'py>(&self, py: Python<'py>) -> Bound<'py, PyDict> {
                 PyDict::new(py)
@@ -134,7 +136,7 @@ macro_rules! class {
     };
 }
 sender_hooks!(class);
-sender_hooks!(hooks, open control watch);
+sender_hooks!(hooks, open control watch close);
 
 /// What calls a sender's hooks.
 pub struct Calls {
@@ -293,6 +295,11 @@ macro_rules! calls {
                     }
                     object.borrow().control
                 })
+            }
+            fn close(&mut self, cx: &mut Cx<'_, Params, Shared>) {
+                if self.caller.wants(hook::close) {
+                    self.call::<(), _>(hook::close, cx, |_| Ok(()));
+                }
             }
             fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
                 if let Some(object) = self.object.as_ref().filter(|_| self.caller.wants(hook::watch)) {
