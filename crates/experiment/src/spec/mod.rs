@@ -4,6 +4,7 @@
 //! (`shape.rs`), so that all syntax errors are found at once. `check.rs` finds semantic errors and fills in defaults.
 
 mod balancing;
+mod bounds;
 pub mod built;
 mod check;
 mod checked;

@@ -197,10 +197,7 @@ pub fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Che
             break;
         }
         let path = format!("network.links[{i}]");
-        if !(0.0..1.0).contains(&change.error_rate) {
-            let problem = format!("{} is not a probability of loss", change.error_rate);
-            checker.fail(&format!("{path}.error_rate"), problem, "it is at least 0 and below 1, like 0.001");
-        }
+        checker.bounds(&path, change);
         check_outages(&change.down, &path, checker);
         let mut ends = Vec::with_capacity(2);
         for (j, name) in change.between.iter().enumerate() {

@@ -13,9 +13,11 @@ pub use measure::*;
 pub use network::*;
 pub use traffic::*;
 
+use fanin_units::{Bytes, Time};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The version of the spec language that this program reads.
 pub const SPEC_VERSION: u32 = 1;
@@ -26,11 +28,14 @@ pub const SPEC_VERSION: u32 = 1;
 #[schemars(title = "Fanin spec")]
 pub struct Document {
     /// Version of the spec language: 1.
+    #[schemars(extend("minimum" = SPEC_VERSION, "maximum" = SPEC_VERSION))]
+    #[schemars(extend("wrong" = "version {} is not supported; use version 1"))]
     pub spec_version: u32,
     /// Name of the experiment in results.
     pub name: String,
     /// Root seed of all random numbers, at most 2^63 - 1.
-    #[serde(default = "one")]
+    #[serde(default = "whole::<u64, 1>")]
+    #[schemars(extend("maximum" = i64::MAX, "wrong" = "{} is too large; it is at most 9223372036854775807"))]
     pub seed: u64,
     /// The network.
     pub network: Network,
@@ -42,12 +47,31 @@ pub struct Document {
     pub compare: Option<Compare>,
 }
 
-fn one() -> u64 {
-    1
+/// A table whose keys all have their defaults.
+fn defaults<T: DeserializeOwned>() -> T {
+    serde_json::from_value(Value::Object(Map::new())).expect("no key of it is required")
 }
+
+// The defaults of keys, as `serde(default)` names them.
 
 fn yes() -> bool {
     true
+}
+
+fn whole<T: From<u8>, const NUMBER: u8>() -> T {
+    NUMBER.into()
+}
+
+fn ratio<const OF: u32, const TO: u32>() -> f64 {
+    f64::from(OF) / f64::from(TO)
+}
+
+fn bytes<const NUMBER: u64>() -> Bytes {
+    Bytes(NUMBER)
+}
+
+fn ms<const NUMBER: u64>() -> Time {
+    Time::from_ms(NUMBER)
 }
 
 /// The schemes for `fanin compare`.

@@ -1,8 +1,9 @@
 //! The network of a spec.
 
-use super::{Balancing, Discipline, HostFault, PfcOptions};
+use super::{Balancing, Discipline, HostFault, PfcOptions, bytes, defaults, ratio, yes};
 use fanin_cc::aqm::{pi, red};
 use fanin_units::{Bytes, Rate, Time};
+use fanin_wire::size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ pub struct Network {
     /// Hosts, switches and links.
     pub topology: Topology,
     /// Packet sizes on the wire.
-    #[serde(default)]
+    #[serde(default = "defaults::<Packet>")]
     pub packet: Packet,
     /// Buffers of the switches.
     pub buffer: Buffer,
@@ -35,6 +36,7 @@ pub struct Network {
     #[serde(default)]
     pub balancing: Balancing,
     /// With balancing "flowlets", the pause after which a flow may take another path. Default: "50 us".
+    #[schemars(extend("above" = "0 s", "wrong" = NO_GAP))]
     pub flowlet_gap: Option<Time>,
     /// What may join the queues of switches. Also the id of a discipline of your own that was loaded, or a table with
     /// its `id` and parameters, which admits, marks or drops packets before that.
@@ -61,6 +63,10 @@ pub struct Network {
     pub faults: Vec<HostFault>,
 }
 
+/// The error of a gap of zero.
+const NO_GAP: &str = "without a gap every packet is a flowlet; write a time above zero, like \"50 us\", or balancing = \
+                      \"random\"";
+
 /// How packets choose between paths of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -79,12 +85,17 @@ pub enum Routing {
 pub struct CreditQueues {
     /// Their share of the rate of each link, above 0 and at most 1. Default: so that the data of all credits just fills
     /// the link, credit / (credit + largest packet).
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1, "wrong" = NO_CREDIT_SHARE))]
     pub share: Option<f64>,
     /// Bytes of credits that may leave at once after a pause.
     pub burst: Option<Bytes>,
     /// Most bytes in a queue.
     pub queue: Option<Bytes>,
 }
+
+/// The error of an impossible share of credits.
+const NO_CREDIT_SHARE: &str =
+    "{} is not a possible share; it is above 0 and at most 1; leave it out to fill links with data";
 
 /// Hosts, switches and links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -246,38 +257,44 @@ pub struct GraphLink {
 
 /// Packet sizes on the wire. The defaults are RoCEv2 frames with their frame check sequence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct Packet {
     /// Largest payload of a data packet.
+    // Dart VI-A, the only packet size that the paper gives.
+    #[serde(default = "bytes::<1460>")]
+    #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_SIZE))]
     pub payload: Bytes,
     /// All headers of a data packet together.
+    #[serde(default = "bytes::<{ size::DATA_HEADER.get() }>")]
+    #[schemars(extend("most" = LARGEST, "wrong" = "{} is not a possible size; it is 0 to 65535 B"))]
     pub header: Bytes,
     /// An ACK or NACK.
+    #[serde(default = "bytes::<{ size::ACK.get() }>")]
+    #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_SIZE))]
     pub ack: Bytes,
     /// A congestion notification packet.
+    #[serde(default = "bytes::<{ size::CNP.get() }>")]
+    #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_SIZE))]
     pub cnp: Bytes,
     /// A PAUSE or RESUME frame.
+    #[serde(default = "bytes::<{ size::PAUSE.get() }>")]
+    #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_SIZE))]
     pub pause: Bytes,
     /// The DSCP of congestion notification packets in captures and on a wire, 0 to 63, none that a class of data has.
     /// It changes no result: they are control packets, which have strict priority. Default: 0, as ACKs have.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("maximum" = 63, "wrong" = NO_DSCP))]
     pub cnp_dscp: Option<u8>,
 }
 
-impl Default for Packet {
-    fn default() -> Self {
-        use fanin_wire::size;
-        Self {
-            // Dart VI-A, the only packet size that the paper gives.
-            payload: Bytes(1460),
-            header: size::DATA_HEADER,
-            ack: size::ACK,
-            cnp: size::CNP,
-            pause: size::PAUSE,
-            cnp_dscp: None,
-        }
-    }
-}
+/// The largest packet, and the error of one that is larger or empty.
+const LARGEST: Bytes = Bytes(65_535);
+const NO_SIZE: &str = "{} is not a possible size; it is 1 to 65535 B";
+
+/// The errors of other impossible values.
+const NO_DSCP: &str = "{} is not a possible DSCP; it has six bits: 0 to 63";
+const NO_FACTOR: &str = "{} is not a possible factor; it is above 0 and at most 1000, like 0.125";
+const NO_MEAN_SIZE: &str = "this is not a possible packet size; it is 1 to 65535 B; leave it out for a full packet";
 
 /// Buffers of the switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -326,10 +343,13 @@ pub struct Pool {
     /// Whether classes are lossless or lossy, unless they set it themselves.
     pub policy: Policy,
     /// Dynamic threshold of a lossy egress queue: it may grow to this many times the free pool.
-    #[serde(default = "alpha")]
+    #[serde(default = "ratio::<1, 1>")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
     pub alpha: f64,
     /// Dynamic threshold of a lossless ingress: it is paused above this many times the free pool.
-    #[serde(default = "pfc_alpha")]
+    // HPCC section 5.1: an ingress is paused at 11 % of the free buffer, the equilibrium of this threshold.
+    #[serde(default = "ratio::<1, 8>")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
     pub pfc_alpha: f64,
     /// Bytes of the pool reserved per lossless ingress for packets that arrive after a PAUSE was sent.
     #[serde(default)]
@@ -337,14 +357,6 @@ pub struct Pool {
     /// XON offset: a paused ingress resumes when it holds this much less than the PAUSE threshold. Default: two full
     /// packets.
     pub xon_offset: Option<Bytes>,
-}
-
-fn alpha() -> f64 {
-    1.0
-}
-fn pfc_alpha() -> f64 {
-    // HPCC section 5.1: an ingress is paused at 11 % of the free buffer, the equilibrium of this threshold.
-    0.125
 }
 
 /// Credit flow control as in InfiniBand, instead of PFC. Each class is a virtual lane. Both ends of each link, hosts
@@ -443,6 +455,8 @@ pub enum Marking {
         /// Above this, every packet is marked.
         max: Bytes,
         /// Probability at `max`, 0 to 1.
+        #[schemars(extend("minimum" = 0, "maximum" = 1))]
+        #[schemars(extend("wrong" = "{} is not a probability; it is 0 to 1, like 0.01"))]
         probability: f64,
         /// When the queue is compared with the thresholds.
         #[serde(default)]
@@ -457,9 +471,13 @@ pub enum Marking {
         max: Option<Bytes>,
         /// Probability at `max`, above 0 and at most 1.
         #[serde(default = "red_probability")]
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        #[schemars(extend("wrong" = "{} is not possible; it is above 0 and at most 1, like 0.1"))]
         probability: f64,
         /// Weight of a new sample in the average, above 0 and at most 1; DCTCP's "weight 9" is 2^-9 = 0.001953125.
         #[serde(default = "red_weight")]
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        #[schemars(extend("wrong" = "{} is not possible; it is above 0 and at most 1, like 0.002"))]
         weight: f64,
         /// Whether the probability rises from `probability` at `max` to 1 at twice `max`; otherwise it is 1 from `max`
         /// on.
@@ -470,9 +488,11 @@ pub enum Marking {
         #[serde(default = "yes")]
         wait: bool,
         /// Mean packet size, in which queue lengths are counted. Default: a full packet.
+        #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_MEAN_SIZE))]
         mean_packet: Option<Bytes>,
         /// Packet size for the decay over an idle time, as if packets of this size had been sent. Default:
         /// `mean_packet`.
+        #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_MEAN_SIZE))]
         idle_packet: Option<Bytes>,
     },
     /// A proportional-integral (PI) controller, as in ns-2 and with its defaults, but without drops: once per `every`,
@@ -482,21 +502,23 @@ pub enum Marking {
         target: Option<Bytes>,
         /// Gain on the present deviation from the target, per packet of mean size.
         #[serde(default = "pi_a")]
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        #[schemars(extend("wrong" = "{} is not a possible gain; it is above 0 and at most 1, like 1.822e-5"))]
         a: f64,
         /// Gain on the deviation one sample before, per packet of mean size; below `a`.
         #[serde(default = "pi_b")]
         b: f64,
         /// Time between two samples. Default: 1/170 s.
+        // About the interval of packets of 64 B at 400 Gb/s.
         #[serde(default = "pi_every")]
+        #[schemars(extend("least" = "1 ns", "wrong" = "{} is too short; it is at least 1 ns, like \"5882 us\""))]
         every: Time,
         /// Mean packet size. Default: a full packet.
+        #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_MEAN_SIZE))]
         mean_packet: Option<Bytes>,
     },
 }
 
-fn yes() -> bool {
-    true
-}
 fn red_probability() -> f64 {
     red::Config::new(0, 1).max_probability
 }
@@ -552,12 +574,16 @@ pub struct Class {
     pub marking_by_rate: Vec<MarkingOfRate>,
     /// Fraction of the buffer reserved for it, like 0.5: of each port, or of the pool, headroom included. Default: it
     /// shares the unreserved part with the other classes that set none.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    #[schemars(extend("wrong" = "{} is not a possible share; it is above 0 and at most 1, like 0.5"))]
     pub share: Option<f64>,
     /// Its own dynamic threshold in a pool. Default: `buffer.alpha`, or `buffer.pfc_alpha` if it is lossless.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
     pub alpha: Option<f64>,
     /// The DSCP of its packets in captures and on a wire, 0 to 63, one that no other class has. It changes no result.
     /// Default: 8 times the number of the class, from 1 on (class selector).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("maximum" = 63, "wrong" = NO_DSCP))]
     pub dscp: Option<u8>,
     /// Strict priority, 1 to 7: a class of priority 1 is served before those of 2, and so on. Several classes may have
     /// the same. Default: it is served after all classes that have one.
@@ -601,6 +627,8 @@ pub struct LinkChange {
     pub between: [String; 2],
     /// Probability that a packet is lost, per direction; at least 0 and below 1.
     #[serde(default)]
+    #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1))]
+    #[schemars(extend("wrong" = "{} is not a probability of loss; it is at least 0 and below 1, like 0.001"))]
     pub error_rate: f64,
     /// Outages as pairs of begin and end, in order and with time between them.
     #[serde(default)]
