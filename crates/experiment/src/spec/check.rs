@@ -72,7 +72,10 @@ impl Spec {
 }
 
 fn check_head(document: &Document, checker: &mut Checker<'_>) {
-    checker.bound::<Document>("spec_version", document.spec_version);
+    if document.spec_version != document::SPEC_VERSION {
+        let problem = format!("version {} is not supported", document.spec_version);
+        checker.fail("spec_version", problem, format!("use version {}", document::SPEC_VERSION));
+    }
     if document.name.trim().is_empty() {
         checker.fail("name", "it is empty", "give the experiment a name");
     }
@@ -234,27 +237,20 @@ fn first_message(document: &Document) -> String {
 
 /// Messages by name: the traffic and the number in it. Invalid names are reported.
 fn messages(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
-    let mut found = Vec::with_capacity(names.len());
-    for (i, name) in names.iter().enumerate() {
-        if checker.has_enough() {
-            break;
-        }
-        let path = format!("{path}[{i}]");
+    checker.named(names, path, |name| {
         let parts = name.rsplit_once(':').and_then(|(traffic, number)| Some((traffic, number.parse().ok()?)));
         let Some((traffic, number)) = parts else {
             let right = format!("write a traffic and the number of its message, like \"{}\"", first_message(document));
-            checker.fail(&path, format!("\"{name}\" is not a message"), right);
-            continue;
+            return Err((format!("\"{name}\" is not a message"), right));
         };
         match document.traffic.iter().position(|t| t.name == traffic) {
-            Some(at) => found.push(Watched { part: Part::Flow, place: name.clone(), traffic: at as u16, number }),
+            Some(at) => Ok(Watched { part: Part::Flow, place: name.to_string(), traffic: at as u16, number }),
             None => {
                 let known = document.traffic.iter().map(|t| t.name.as_str());
-                checker.fail(&path, format!("there is no traffic \"{traffic}\""), advice(traffic, known));
+                Err((format!("there is no traffic \"{traffic}\""), advice(traffic, known)))
             }
         }
-    }
-    found
+    })
 }
 
 /// Traffics by name. Unknown names are reported.
@@ -290,21 +286,17 @@ fn nodes(
         return Vec::new();
     }
     let number_of: HashMap<&str, u32> = known.iter().map(String::as_str).zip(0..).collect();
-    let mut found = Vec::with_capacity(count);
-    for (i, name) in names.iter().enumerate() {
-        if checker.has_enough() {
-            break;
-        }
-        let Some(number) = number_of.get(name.as_str()) else {
+    let numbers = checker.named(names, path, |name| match number_of.get(name) {
+        Some(number) => Ok((name.to_string(), *number)),
+        None => {
             let what = if part == Part::Switch { "switch" } else { "host" };
-            let right = advice(name, known.iter().map(String::as_str));
-            checker.fail(&format!("{path}[{i}]"), format!("there is no {what} \"{name}\""), right);
-            continue;
-        };
-        let of = |traffic| Watched { part, place: name.clone(), traffic, number: *number };
-        found.extend((0..document.traffic.len() as u16).map(of));
-    }
-    found
+            Err((format!("there is no {what} \"{name}\""), advice(name, known.iter().map(String::as_str))))
+        }
+    });
+    let of =
+        |(place, number): &(String, u32), traffic| Watched { part, place: place.clone(), traffic, number: *number };
+    let traffics = 0..document.traffic.len() as u16;
+    numbers.iter().flat_map(|node| traffics.clone().map(|traffic| of(node, traffic))).collect()
 }
 
 /// The ports of a place and its name; `None` after adding a problem.
@@ -330,20 +322,14 @@ fn ports(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) ->
             }
             let all = port_names(graph);
             let number_of: HashMap<&str, u32> = all.iter().map(String::as_str).zip(0..).collect();
-            let mut ports = Vec::with_capacity(names.len());
-            for (i, name) in names.iter().enumerate() {
-                if checker.has_enough() {
-                    break;
+            let ports = checker.named(names, path, |name| match number_of.get(name) {
+                Some(port) => Ok(PortId(*port)),
+                None => {
+                    let known = advice(name, number_of.keys().copied());
+                    let right = format!("{known}; a port is named like \"tor0>h3\"");
+                    Err((format!("there is no port \"{name}\""), right))
                 }
-                match number_of.get(name.as_str()) {
-                    Some(port) => ports.push(PortId(*port)),
-                    None => {
-                        let right =
-                            format!("{}; a port is named like \"tor0>h3\"", advice(name, number_of.keys().copied()));
-                        checker.fail(&format!("{path}[{i}]"), format!("there is no port \"{name}\""), right);
-                    }
-                }
-            }
+            });
             (ports.len() == names.len()).then(|| (names.join(", "), ports))
         }
     }

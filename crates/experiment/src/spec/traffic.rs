@@ -652,19 +652,14 @@ impl One<'_, '_> {
     /// The numbers of named hosts; the outer `None` after adding a problem.
     fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
         let Some(names) = names else { return Some(None) };
-        let mut numbers = Vec::with_capacity(names.len());
-        for (i, name) in names.iter().enumerate() {
-            if self.checker.has_enough() {
-                break;
+        let path = format!("{}.{key}", self.path);
+        let numbers = self.checker.named(names, &path, |name| match setting.number_of().get(name) {
+            Some(number) => Ok(*number),
+            None => {
+                let right = advice(name, setting.number_of().keys().map(String::as_str));
+                Err((format!("there is no host \"{name}\""), right))
             }
-            match setting.number_of().get(name) {
-                Some(number) => numbers.push(*number),
-                None => {
-                    let right = advice(name, setting.number_of().keys().map(String::as_str));
-                    self.fail(&format!("{key}[{i}]"), format!("there is no host \"{name}\""), right);
-                }
-            }
-        }
+        });
         (numbers.len() == names.len()).then_some(Some(numbers))
     }
 }
