@@ -1,59 +1,71 @@
 //! The bounds of keys. They are declared at the key, as keywords of its schema, and checked from there.
 //!
-//! Numbers have JSON schema's own keywords. Values with units are text, and theirs are `least`, `most` and `above`.
-//! `wrong` is the error outside of them: the problem, a semicolon and the correction, with `{}` for the value.
+//! Numbers have JSON schema's own keywords. Values with units are text, and theirs are `least`, `above`, `most` and
+//! `below`. `wrong` is the error outside of them: the problem, a semicolon and the correction, with `{}` for the value.
 
 use super::checker::Checker;
 use super::read::schema_value;
+use super::source::key_in;
 use fanin_units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::cmp::Ordering;
+
+/// Whether a value that compares to a bound like this is within it.
+type Within = fn(Ordering) -> bool;
+
+/// The keywords of bounds.
+const KEYWORDS: [(&str, Within); 8] = [
+    ("minimum", Ordering::is_ge),
+    ("exclusiveMinimum", Ordering::is_gt),
+    ("maximum", Ordering::is_le),
+    ("exclusiveMaximum", Ordering::is_lt),
+    ("least", Ordering::is_ge),
+    ("above", Ordering::is_gt),
+    ("most", Ordering::is_le),
+    ("below", Ordering::is_lt),
+];
 
 impl Checker<'_> {
     /// Whether all keys of the table at `path` are within their bounds. Adds a problem for each that is not.
     pub fn bounds<T: Serialize + JsonSchema>(&mut self, path: &str, table: &T) -> bool {
-        let values = serde_json::to_value(table).unwrap_or_default();
-        let before = self.problems.len();
-        for (key, value) in values.as_object().into_iter().flatten() {
-            self.within(&T::schema_name(), values.get("kind"), &format!("{path}.{key}"), value);
-        }
-        self.problems.len() == before
+        self.within::<T>(path, &json!(table))
     }
 
-    /// The same for a single key of a table of the type `T`, whose other keys are checked elsewhere.
+    /// The same for the key at `path`, where the other keys of its table, which is of the type `T`, do not count.
     pub fn bound<T: JsonSchema>(&mut self, path: &str, value: impl Serialize) -> bool {
-        self.within(&T::schema_name(), None, path, &serde_json::to_value(value).unwrap_or_default())
+        let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+        self.within::<T>(table, &json!({ key: value }))
     }
 
-    /// The same for the key at `path`, of the table or kind of table with this definition.
-    fn within(&mut self, table: &str, kind: Option<&Value>, path: &str, value: &Value) -> bool {
-        let root = schema_value();
-        let table = root["$defs"].get(table).unwrap_or(&root);
-        let kinds = table["oneOf"].as_array().into_iter().flatten();
-        let table = kinds.into_iter().find(|one| Some(&one["properties"]["kind"]["const"]) == kind).unwrap_or(table);
-        let declared = &table["properties"][path.rsplit('.').next().unwrap_or(path)];
-        let Some(wrong) = declared["wrong"].as_str().filter(|_| !fits(value, declared)) else { return true };
-        let wrong = wrong.replace("{}", &shown(value));
-        let (problem, right) = wrong.split_once("; ").unwrap_or((&wrong, ""));
-        self.fail(path, problem, right);
-        false
+    fn within<T: JsonSchema>(&mut self, path: &str, keys: &Value) -> bool {
+        let found = outside(keys, &T::schema_name(), &schema_value());
+        for (key, wrong) in &found {
+            let (problem, right) = wrong.split_once("; ").unwrap_or((wrong, ""));
+            self.fail(&key_in(path, key), problem, right);
+        }
+        found.is_empty()
     }
 }
 
-/// Whether a value is within the bounds of a schema. One that cannot be compared with them, like "off", is.
-fn fits(value: &Value, declared: &Value) -> bool {
-    let holds = |keyword: &str, fits: fn(Ordering) -> bool| {
-        declared.get(keyword).and_then(|limit| compared(value, limit)).is_none_or(fits)
-    };
-    holds("minimum", Ordering::is_ge)
-        && holds("exclusiveMinimum", Ordering::is_gt)
-        && holds("maximum", Ordering::is_le)
-        && holds("exclusiveMaximum", Ordering::is_lt)
-        && holds("least", Ordering::is_ge)
-        && holds("above", Ordering::is_gt)
-        && holds("most", Ordering::is_le)
+/// The keys that are outside of their bounds, each with its error. `table` names the definition in the schema `root`.
+pub(super) fn outside(keys: &Value, table: &str, root: &Value) -> Vec<(String, String)> {
+    let mut table = root["$defs"].get(table).unwrap_or(root);
+    let is_kind = |kind: &&Value| kind["properties"]["kind"]["const"] == keys["kind"];
+    table = table["oneOf"].as_array().and_then(|kinds| kinds.iter().find(is_kind)).unwrap_or(table);
+    let mut found = Vec::new();
+    for (key, value) in keys.as_object().into_iter().flatten() {
+        let declared = &table["properties"][key];
+        // A value that cannot be compared with a limit, like "off", is within it.
+        let compared = |keyword| declared.get(keyword).and_then(|limit| compared(value, limit));
+        if let Some(wrong) = declared["wrong"].as_str()
+            && KEYWORDS.iter().any(|(keyword, within)| compared(*keyword).is_some_and(|order| !within(order)))
+        {
+            found.push((key.clone(), wrong.replace("{}", &shown(value))));
+        }
+    }
+    found
 }
 
 /// How a value compares to a limit of its kind.

@@ -34,19 +34,7 @@ pub fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
         Buffer::Credits(_) => true,
         Buffer::Unlimited(_) => false,
     };
-    let default = || {
-        vec![Class {
-            name: "data".into(),
-            lossless: None,
-            marking: None,
-            marking_by_rate: Vec::new(),
-            share: None,
-            alpha: None,
-            dscp: None,
-            priority: None,
-            weight: None,
-        }]
-    };
+    let default = || vec![Class { name: "data".into(), ..Class::default() }];
     let classes = network.classes.get_or_insert_with(default);
     let inherits = classes.iter().map(|class| class.marking.is_none()).collect();
     for class in classes {

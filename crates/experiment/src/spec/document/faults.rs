@@ -18,7 +18,7 @@ pub struct PfcOptions {
     pub expiry: Option<u32>,
     /// A storm watchdog at every port of a switch. Default: none.
     pub watchdog: Option<Watchdog>,
-    /// Time from the arrival of a PAUSE or RESUME until the port obeys it, at switches and hosts; at most 1 ms. The
+    /// Time from the arrival of a PAUSE or RESUME until the port obeys it, at switches and hosts. The
     /// computed headroom covers it. pfc.md has the standard's values. Default: ports obey at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("most" = LONGEST_RESPONSE, "wrong" = "{} is too long; it is at most 1 ms, like \"2 us\""))]
@@ -82,7 +82,7 @@ pub enum HostFault {
         to: Option<Time>,
         /// How fast packets are taken. Either this or `share` is set.
         rate: Option<Rate>,
-        /// The same as a share of the rate of the link, above 0 and at most 1.
+        /// The same as a share of the rate of the link.
         #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
         #[schemars(extend("wrong" = "{} is not a possible share; it is above 0 and at most 1, like 0.1"))]
         share: Option<f64>,

@@ -2,16 +2,22 @@
 //! whose default depends on other keys are `Option`s; a checked spec has all of them filled in.
 
 mod faults;
+mod marking;
 mod measure;
 mod network;
+mod topology;
 mod traffic;
+mod transport;
 
 pub use super::policy::{Balancing, Discipline};
 pub use super::scheme::{SchemeChoice, SchemeId};
 pub use faults::*;
+pub use marking::*;
 pub use measure::*;
 pub use network::*;
+pub use topology::*;
 pub use traffic::*;
+pub use transport::*;
 
 use fanin_units::{Bytes, Time};
 use schemars::JsonSchema;
@@ -22,18 +28,19 @@ use serde_json::{Map, Value};
 /// The version of the spec language that this program reads.
 pub const SPEC_VERSION: u32 = 1;
 
+/// The largest packet.
+const LARGEST: &str = "65535 B";
+
 /// A whole spec.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Fanin spec")]
 pub struct Document {
     /// Version of the spec language: 1.
-    #[schemars(extend("minimum" = SPEC_VERSION, "maximum" = SPEC_VERSION))]
-    #[schemars(extend("wrong" = "version {} is not supported; use version 1"))]
     pub spec_version: u32,
     /// Name of the experiment in results.
     pub name: String,
-    /// Root seed of all random numbers, at most 2^63 - 1.
+    /// Root seed of all random numbers.
     #[serde(default = "whole::<u64, 1>")]
     #[schemars(extend("maximum" = i64::MAX, "wrong" = "{} is too large; it is at most 9223372036854775807"))]
     pub seed: u64,
