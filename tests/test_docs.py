@@ -14,7 +14,7 @@ from fanin import _core
 from fanin.runs import Job
 from fanin_papers import claims
 from fanin_papers.catalogue import EXPERIMENTS
-from pages import spec
+from pages import spec, spec_types
 from pages.build import stale
 from pages.markdown import slug
 
@@ -151,6 +151,36 @@ def sources(*kinds: str) -> list[Path]:
 def test_references_in_the_schema_lead_somewhere() -> None:
     text = _core.schema()
     assert set(re.findall(r"#/\$defs/(\w+)", text)) == set(json.loads(text)["$defs"])
+
+
+def test_a_key_that_is_declared_is_in_the_reference_and_in_the_types() -> None:
+    size = {"$ref": "#/$defs/Bytes", "least": "1 KB", "below": "1 MB", "default": "2 KB", "description": "Its size."}
+    count = {"type": ["integer", "null"], "format": "uint8", "minimum": 0, "maximum": 9, "description": "Its count."}
+    node = {"properties": {"size": size, "from": count}, "required": ["from"], "description": "A shelf."}
+    assert spec.Reference().keys("shelf", node).splitlines()[2:] == [
+        "| `from` | whole number from 0 to 9 | required | `4` | Its count. |",
+        '| `size` | [size](#sizes) at least 1 KB and below 1 MB | `"2 KB"` | `"2 KB"` | Its size. |',
+    ]
+    text = spec_types.Module({**node, "properties": {"size": size}, "required": ["size"]}).text()
+    key = '    size: Required[Bytes]\n    """Its size. At least 1 KB and below 1 MB."""\n'
+    assert text.endswith(f'class Spec(TypedDict, total=False):\n    """A shelf."""\n\n{key}')
+    assert '        "from": Required[int],\n' in spec_types.Module(node).text()
+
+
+def test_the_types_of_a_spec_fit_the_specs_of_the_tree(root: Path, tmp_path: Path) -> None:
+    lines = ["from fanin.spec_types import Spec"]
+    for number, path in enumerate(sorted((root / "examples").glob("*.toml"))):
+        lines.append(f"s{number}: Spec = {tomllib.loads(path.read_text(encoding='utf-8'))!r}")
+    lines.append('wrong: Spec = {"spec_version": 1, "nam": "x"}')
+    (tmp_path / "specs.py").write_text("\n".join(lines), encoding="utf-8")
+    line = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
+    done = subprocess.run(
+        [*line, str(tmp_path / "specs.py")], cwd=root, capture_output=True, text=True, check=False, timeout=300
+    )
+    errors = [told for told in done.stdout.splitlines() if ": error:" in told]
+    assert len(errors) == 2, done.stdout + done.stderr
+    assert all(f"specs.py:{len(lines)}: " in told for told in errors), done.stdout
+    assert 'Extra key "nam"' in done.stdout, done.stdout
 
 
 def test_examples_in_the_spec_reference_fit_the_schema() -> None:

@@ -186,7 +186,7 @@ class Reference:
             else:
                 default = otherwise or "none"
             shown = "" if has_tables(inner_of(inner)) else f"`{toml(example)}`"
-            rows.append([f"`{key}`", sort, default, shown, f"{meaning} {options}"])
+            rows.append([f"`{key}`", f"{sort} {bounds(inner)}".strip(), default, shown, f"{meaning} {options}"])
         grid = table(["key", "type", "default", "example", "meaning"], rows) if rows else "No keys besides."
         if kind is None:
             return grid
@@ -276,6 +276,21 @@ class Reference:
             return [self.made_up(cast("Schema", node["items"]))] * cast("int", node.get("minItems", 1))
         values: Mapping[str, object] = {"integer": 4, "number": 0.5, "string": "h0", "boolean": True}
         return values[str(kind)]
+
+
+def bounds(node: Schema) -> str:
+    """The bounds of a key, in words: those of numbers and those of values with units."""
+    words = {
+        "above": node.get("exclusiveMinimum", node.get("above")),
+        "at least": node.get("least", node.get("minimum")),
+        "below": node.get("exclusiveMaximum", node.get("below")),
+        "at most": node.get("maximum", node.get("most")),
+    }
+    if None not in (words["at least"], words["at most"]):
+        return f"from {words['at least']} to {words['at most']}"
+    if str(node.get("format")).startswith("uint") and words["at least"] == 0:
+        del words["at least"]  # as every whole number of a spec
+    return " and ".join(f"{word} {limit}" for word, limit in words.items() if limit is not None)
 
 
 def inner_of(node: Schema) -> Schema:

@@ -22,10 +22,7 @@ const FLOWLET_GAP: Time = Time::from_us(50);
 pub fn check_balancing(network: &mut Network, symmetric: bool, deflects: bool, checker: &mut Checker<'_>) -> Balancing {
     if network.balancing.0.id() == FLOWLETS {
         let gap = *network.flowlet_gap.get_or_insert(FLOWLET_GAP);
-        if gap == Time::ZERO {
-            let right = "write a time above zero, like \"50 us\", or balancing = \"random\"";
-            checker.fail("network.flowlet_gap", "without a gap every packet is a flowlet", right);
-        }
+        checker.bound::<Network>("network.flowlet_gap", gap);
     } else if network.flowlet_gap.is_some() {
         let problem = "only balancing = \"flowlets\" has a gap";
         checker.fail("network.flowlet_gap", problem, "leave it out, or set network.balancing = \"flowlets\"");

@@ -25,11 +25,6 @@ const MAX_SAMPLES: f64 = 1e9;
 const MAX_TRACED: usize = 1000;
 /// Most nodes times traffics of one series.
 const MAX_WATCHED: usize = 100_000;
-/// Smallest snapshot length of a capture.
-const MIN_SNAPLEN: u64 = 64;
-/// Range of the maximum size of trace files.
-const SMALLEST_FILE: Bytes = Bytes(10_000);
-const LARGEST_FILE: Bytes = Bytes(100_000_000_000);
 /// Longest time of one run: 10 days, which leaves room for sums.
 const MAX_RUN: Time = Time::from_s(864_000);
 
@@ -84,9 +79,7 @@ fn check_head(document: &Document, checker: &mut Checker<'_>) {
     if document.name.trim().is_empty() {
         checker.fail("name", "it is empty", "give the experiment a name");
     }
-    if i64::try_from(document.seed).is_err() {
-        checker.fail("seed", format!("{} is too large", document.seed), format!("it is at most {}", i64::MAX));
-    }
+    checker.bound::<Document>("seed", document.seed);
     if let Some(compare) = &document.compare {
         if compare.schemes.is_empty() {
             checker.fail("compare.schemes", "no scheme is named", "name at least one, or leave the key out");
@@ -102,9 +95,7 @@ fn check_head(document: &Document, checker: &mut Checker<'_>) {
 
 fn check_measure(document: &Document, network: Option<&NetworkConfig>, checker: &mut Checker<'_>) -> Option<Measure> {
     let (measure, graph) = (&document.measure, network.map(|network| &network.graph));
-    if measure.window == Time::ZERO {
-        checker.fail("measure.window", "it is zero", "write a time above zero, like \"50 ms\"");
-    }
+    checker.bounds("measure", measure);
     let all = measure.warm_up.saturating_add(measure.window).saturating_add(measure.drain_limit);
     if all > MAX_RUN {
         let parts = [("warm_up", measure.warm_up), ("window", measure.window), ("drain_limit", measure.drain_limit)];
@@ -112,15 +103,10 @@ fn check_measure(document: &Document, network: Option<&NetworkConfig>, checker: 
         let problem = format!("with warm-up, window and drain limit the run takes up to {all}");
         checker.fail(&format!("measure.{longest}"), problem, format!("together they are at most {MAX_RUN}"));
     }
-    if measure.report_size.is_some_and(|size| size.get() == 0) {
-        checker.fail("measure.report_size", "no message has 0 B", "give the size of some message, like \"8 KB\"");
-    }
     let mut series = Vec::with_capacity(measure.series.len());
     for (i, wanted) in measure.series.iter().enumerate() {
         let path = format!("measure.series[{i}]");
-        if wanted.every == Time::ZERO {
-            let right = "write a time above zero, like \"10 us\"";
-            checker.fail(&format!("{path}.every"), "the time between samples is zero", right);
+        if !checker.bounds(&path, wanted) {
             continue;
         }
         let Some((place, of)) = graph.and_then(|graph| sampled(wanted, document, graph, &path, checker)) else {
@@ -165,16 +151,8 @@ fn check_measure(document: &Document, network: Option<&NetworkConfig>, checker: 
 }
 
 fn check_capture(capture: &document::Capture, graph: &Graph, checker: &mut Checker<'_>) -> Option<built::Capture> {
-    let (snaplen, most) = (capture.snaplen.get(), u64::from(u16::MAX));
-    if !(MIN_SNAPLEN..=most).contains(&snaplen) {
-        let right = format!("it is {MIN_SNAPLEN} to {most} B; headers take up to 130 B");
-        checker.fail(
-            "measure.capture.snaplen",
-            format!("{} is not a possible snapshot length", capture.snaplen),
-            right,
-        );
-    }
-    let max_size = check_max_size(capture.max_size, "measure.capture.max_size", checker);
+    checker.bounds("measure.capture", capture);
+    let max_size = capture.max_size.get();
     let links = chosen(&capture.links, graph, "measure.capture.links", checker)?;
     // Each link has a description in the file, and statistics at its end.
     let heads = Bytes(links.len() as u64 * 512);
@@ -182,21 +160,13 @@ fn check_capture(capture: &document::Capture, graph: &Graph, checker: &mut Check
         let problem = format!("the headers of {} links leave no room for packets in {}", links.len(), capture.max_size);
         checker.fail("measure.capture.max_size", problem, format!("capture fewer links, or allow more than {heads}"));
     }
-    Some(built::Capture { links, max_size, snaplen: snaplen as u32 })
+    Some(built::Capture { links, max_size, snaplen: capture.snaplen.get() as u32 })
 }
 
 fn check_perfetto(perfetto: &document::Perfetto, graph: &Graph, checker: &mut Checker<'_>) -> Option<built::Timeline> {
-    let max_size = check_max_size(perfetto.max_size, "measure.perfetto.max_size", checker);
+    checker.bounds("measure.perfetto", perfetto);
     let queues = chosen(&perfetto.queues, graph, "measure.perfetto.queues", checker)?;
-    Some(built::Timeline { queues, max_size })
-}
-
-fn check_max_size(bytes: Bytes, path: &str, checker: &mut Checker<'_>) -> u64 {
-    if !(SMALLEST_FILE..=LARGEST_FILE).contains(&bytes) {
-        let right = format!("it is {SMALLEST_FILE} to {LARGEST_FILE}");
-        checker.fail(path, format!("{bytes} is not a possible size of a trace file"), right);
-    }
-    bytes.get()
+    Some(built::Timeline { queues, max_size: perfetto.max_size.get() })
 }
 
 /// Ports of the whole network, in order, each once; `None` after adding a problem.
@@ -267,27 +237,20 @@ fn first_message(document: &Document) -> String {
 
 /// Messages by name: the traffic and the number in it. Invalid names are reported.
 fn messages(names: &[String], document: &Document, path: &str, checker: &mut Checker<'_>) -> Vec<Watched> {
-    let mut found = Vec::with_capacity(names.len());
-    for (i, name) in names.iter().enumerate() {
-        if checker.has_enough() {
-            break;
-        }
-        let path = format!("{path}[{i}]");
+    checker.named(names, path, |name| {
         let parts = name.rsplit_once(':').and_then(|(traffic, number)| Some((traffic, number.parse().ok()?)));
         let Some((traffic, number)) = parts else {
             let right = format!("write a traffic and the number of its message, like \"{}\"", first_message(document));
-            checker.fail(&path, format!("\"{name}\" is not a message"), right);
-            continue;
+            return Err((format!("\"{name}\" is not a message"), right));
         };
         match document.traffic.iter().position(|t| t.name == traffic) {
-            Some(at) => found.push(Watched { part: Part::Flow, place: name.clone(), traffic: at as u16, number }),
+            Some(at) => Ok(Watched { part: Part::Flow, place: name.to_string(), traffic: at as u16, number }),
             None => {
                 let known = document.traffic.iter().map(|t| t.name.as_str());
-                checker.fail(&path, format!("there is no traffic \"{traffic}\""), advice(traffic, known));
+                Err((format!("there is no traffic \"{traffic}\""), advice(traffic, known)))
             }
         }
-    }
-    found
+    })
 }
 
 /// Traffics by name. Unknown names are reported.
@@ -323,21 +286,17 @@ fn nodes(
         return Vec::new();
     }
     let number_of: HashMap<&str, u32> = known.iter().map(String::as_str).zip(0..).collect();
-    let mut found = Vec::with_capacity(count);
-    for (i, name) in names.iter().enumerate() {
-        if checker.has_enough() {
-            break;
-        }
-        let Some(number) = number_of.get(name.as_str()) else {
+    let numbers = checker.named(names, path, |name| match number_of.get(name) {
+        Some(number) => Ok((name.to_string(), *number)),
+        None => {
             let what = if part == Part::Switch { "switch" } else { "host" };
-            let right = advice(name, known.iter().map(String::as_str));
-            checker.fail(&format!("{path}[{i}]"), format!("there is no {what} \"{name}\""), right);
-            continue;
-        };
-        let of = |traffic| Watched { part, place: name.clone(), traffic, number: *number };
-        found.extend((0..document.traffic.len() as u16).map(of));
-    }
-    found
+            Err((format!("there is no {what} \"{name}\""), advice(name, known.iter().map(String::as_str))))
+        }
+    });
+    let of =
+        |(place, number): &(String, u32), traffic| Watched { part, place: place.clone(), traffic, number: *number };
+    let traffics = 0..document.traffic.len() as u16;
+    numbers.iter().flat_map(|node| traffics.clone().map(|traffic| of(node, traffic))).collect()
 }
 
 /// The ports of a place and its name; `None` after adding a problem.
@@ -363,20 +322,14 @@ fn ports(place: &Place, graph: &Graph, path: &str, checker: &mut Checker<'_>) ->
             }
             let all = port_names(graph);
             let number_of: HashMap<&str, u32> = all.iter().map(String::as_str).zip(0..).collect();
-            let mut ports = Vec::with_capacity(names.len());
-            for (i, name) in names.iter().enumerate() {
-                if checker.has_enough() {
-                    break;
+            let ports = checker.named(names, path, |name| match number_of.get(name) {
+                Some(port) => Ok(PortId(*port)),
+                None => {
+                    let known = advice(name, number_of.keys().copied());
+                    let right = format!("{known}; a port is named like \"tor0>h3\"");
+                    Err((format!("there is no port \"{name}\""), right))
                 }
-                match number_of.get(name.as_str()) {
-                    Some(port) => ports.push(PortId(*port)),
-                    None => {
-                        let right =
-                            format!("{}; a port is named like \"tor0>h3\"", advice(name, number_of.keys().copied()));
-                        checker.fail(&format!("{path}[{i}]"), format!("there is no port \"{name}\""), right);
-                    }
-                }
-            }
+            });
             (ports.len() == names.len()).then(|| (names.join(", "), ports))
         }
     }

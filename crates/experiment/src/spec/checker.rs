@@ -35,6 +35,27 @@ impl Checker<'_> {
         }
     }
 
+    /// What each name of the list at `path` stands for. For one that stands for nothing, `of` returns the problem and
+    /// its correction. After enough problems the other names are not looked at.
+    pub fn named<T>(
+        &mut self,
+        names: &[String],
+        path: &str,
+        of: impl Fn(&str) -> Result<T, (String, String)>,
+    ) -> Vec<T> {
+        let mut found = Vec::with_capacity(names.len());
+        for (i, name) in names.iter().enumerate() {
+            if self.has_enough() {
+                break;
+            }
+            match of(name) {
+                Ok(one) => found.push(one),
+                Err((problem, right)) => self.fail(&format!("{path}[{i}]"), problem, right),
+            }
+        }
+        found
+    }
+
     /// Whether there are enough problems: long lists of names are then not checked further.
     pub fn has_enough(&self) -> bool {
         self.problems.len() >= ENOUGH_PROBLEMS

@@ -34,19 +34,7 @@ pub fn fill_classes(network: &mut Network, wire: u64) -> Vec<bool> {
         Buffer::Credits(_) => true,
         Buffer::Unlimited(_) => false,
     };
-    let default = || {
-        vec![Class {
-            name: "data".into(),
-            lossless: None,
-            marking: None,
-            marking_by_rate: Vec::new(),
-            share: None,
-            alpha: None,
-            dscp: None,
-            priority: None,
-            weight: None,
-        }]
-    };
+    let default = || vec![Class { name: "data".into(), ..Class::default() }];
     let classes = network.classes.get_or_insert_with(default);
     let inherits = classes.iter().map(|class| class.marking.is_none()).collect();
     for class in classes {
@@ -165,12 +153,8 @@ pub fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker
                 checker.fail(&path, problem, "leave it out");
             } else if *buffer == BufferPolicy::Unlimited {
                 checker.fail(&path, "an unlimited buffer cannot be divided", "leave it out, or give the buffer a size");
-            } else if !(share > 0.0 && share <= 1.0) {
-                checker.fail(
-                    &path,
-                    format!("{share} is not a possible share"),
-                    "it is above 0 and at most 1, like 0.5",
-                );
+            } else if !checker.bound::<Class>(&path, share) {
+                continue;
             } else if ((all as f64 * share) as u64) < wire {
                 let problem = format!("{share} of {} is less than one packet of {}", Bytes(all), Bytes(wire));
                 checker.fail(&path, problem, "give it a larger share, or more buffer");
@@ -185,7 +169,7 @@ pub fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker
                 let right = "leave it out, or use a pool";
                 checker.fail(&path, "only a pool has dynamic thresholds", right);
             } else {
-                check_factor(&path, alpha, checker);
+                checker.bound::<Class>(&path, alpha);
             }
         }
     }
@@ -211,11 +195,4 @@ pub fn check_shares(network: &Network, buffer: &BufferPolicy, wire: u64, checker
             .push(format!("network.classes: the shares add up to {shown}; no class uses the other {unused}"));
     }
     checker.problems.len() == before
-}
-
-/// Whether a factor of dynamic thresholds is possible.
-pub fn check_factor(path: &str, factor: f64, checker: &mut Checker<'_>) {
-    if !(factor > 0.0 && factor <= 1000.0) {
-        checker.fail(path, format!("{factor} is not a possible factor"), "it is above 0 and at most 1000, like 0.125");
-    }
 }

@@ -60,10 +60,7 @@ impl CreditNeeds {
         let share = *share.get_or_insert(credit / (credit + wire as f64));
         let burst = burst.get_or_insert(Bytes(of.burst.into())).get();
         let limit = queue.get_or_insert(Bytes(of.limit.into())).get();
-        if !(share > 0.0 && share <= 1.0) {
-            let right = "it is above 0 and at most 1; leave it out to fill links with data";
-            checker.fail("network.credit_queues.share", format!("{share} is not a possible share"), right);
-        }
+        checker.bound::<CreditQueues>("network.credit_queues.share", share);
         for (key, bytes) in [("burst", burst), ("queue", limit)] {
             if bytes < of.credit.into() || bytes > u32::MAX.into() {
                 let right =

@@ -1,7 +1,7 @@
 //! The DSCPs of a spec's packets, which captures show and by which switches on a wire know the class of a frame.
 
 use super::checker::Checker;
-use super::document::Network;
+use super::document::{Class, Network, Packet};
 use fanin_fabric::ClassConfig;
 use fanin_transport::frame::Dscps;
 
@@ -14,7 +14,7 @@ pub fn check_dscps(network: &Network, classes: &[ClassConfig], checker: &mut Che
     for (i, class) in classes.iter().enumerate().take(dscps.of_class.len() - 1) {
         let (path, dscp) = (format!("network.classes[{i}].dscp"), dscps.of_class[i + 1]);
         if own(i).is_some() {
-            check_range(dscp, &path, checker);
+            checker.bound::<Class>(&path, dscp);
         }
         // One problem for each pair, at the later class that sets one.
         let before = (0..classes.len()).filter(|other| *other < i || own(*other).is_none());
@@ -30,17 +30,11 @@ pub fn check_dscps(network: &Network, classes: &[ClassConfig], checker: &mut Che
     }
     if let Some(dscp) = dscps.cnp {
         let path = "network.packet.cnp_dscp";
-        check_range(dscp, path, checker);
+        checker.bound::<Packet>(path, dscp);
         if let Some(class) = classes.iter().zip(&dscps.of_class[1..]).find(|(_, of)| **of == dscp) {
             let problem = format!("class \"{}\" has the DSCP {dscp} too", class.0.name);
             checker.fail(path, problem, "CNPs are control packets: give them a DSCP that no class of data has");
         }
     }
     dscps
-}
-
-fn check_range(dscp: u8, path: &str, checker: &mut Checker<'_>) {
-    if dscp > 63 {
-        checker.fail(path, format!("{dscp} is not a possible DSCP"), "it has six bits: 0 to 63");
-    }
 }

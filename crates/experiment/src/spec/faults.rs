@@ -1,7 +1,7 @@
 //! Faults of hosts and options of PFC in a spec: validates them and converts them to the fabric's.
 
 use super::checker::Checker;
-use super::document::{Buffer, HostFault, Network, WatchdogAction};
+use super::document::{Buffer, HostFault, LONGEST_RESPONSE, Network, WatchdogAction};
 use super::shape::advice;
 use fanin_fabric::pauses::{self, Drain, FaultKind, PauseOptions, Watchdog};
 use fanin_fabric::topology::Graph;
@@ -11,8 +11,6 @@ use std::collections::HashMap;
 
 /// The largest number of faults of hosts, each host of a list counted.
 const MAX_FAULTS: usize = 10_000;
-/// The longest response time, so that few frames wait for it at a port.
-const MAX_RESPONSE: Time = Time::from_ms(1);
 /// The longest pause that a frame can ask for, in quanta.
 const MAX_QUANTA: u32 = 65_535;
 
@@ -38,24 +36,15 @@ pub fn check_pauses(
     }
     let quanta = network.pfc.expiry.and_then(|quanta| check_expiry(quanta, wire + u64::from(packet.pause), checker));
     let watchdog = network.pfc.watchdog.as_ref().map(|watchdog| {
-        for (key, time) in [("detect", watchdog.detect), ("restore", watchdog.restore)] {
-            if time == Time::ZERO {
-                let path = format!("network.pfc.watchdog.{key}");
-                checker.fail(&path, "the time is zero", "write a time above zero, like \"200 ms\"");
-            }
-        }
+        checker.bounds("network.pfc.watchdog", watchdog);
         let action = match watchdog.action {
             WatchdogAction::Drop => pauses::WatchdogAction::Drop,
             WatchdogAction::Forward => pauses::WatchdogAction::Forward,
         };
         Watchdog { detect: watchdog.detect, restore: watchdog.restore, action }
     });
-    let response = network.pfc.response.unwrap_or(Time::ZERO);
-    if response > MAX_RESPONSE {
-        let right = format!("it is at most {MAX_RESPONSE}, like \"2 us\"");
-        checker.fail("network.pfc.response", format!("{response} is too long"), right);
-    }
-    let response = response.min(MAX_RESPONSE);
+    let response = network.pfc.response.unwrap_or(Time::ZERO).min(LONGEST_RESPONSE);
+    checker.bounds("network.pfc", &network.pfc);
     let mut faults = Faults { graph, number_of: HashMap::new(), found: Vec::new() };
     faults.number_of = graph.names[..graph.hosts as usize].iter().map(String::as_str).zip(0..).collect();
     for (i, fault) in network.faults.iter().enumerate() {
@@ -69,10 +58,7 @@ pub fn check_pauses(
                 if !lossless {
                     checker.fail(&path, "no class is lossless, so there is nothing to pause", none);
                 }
-                if *every == Some(Time::ZERO) {
-                    let right = "write a time above zero, or leave it out";
-                    checker.fail(&format!("{path}.every"), "the time between two frames is zero", right);
-                }
+                checker.bounds(&path, fault);
                 faults.add(hosts, (*from, *to), FaultKind::PauseStorm { every: *every }, &path, checker);
             }
             HostFault::SlowReceiver { hosts, from, to, buffer, .. } => {
@@ -119,12 +105,7 @@ fn check_drain(fault: &HostFault, path: &str, checker: &mut Checker<'_>) -> Opti
     let HostFault::SlowReceiver { rate, share, .. } = fault else { return None };
     match (*rate, *share) {
         (Some(rate), None) => Some(Drain::Rate(rate)),
-        (None, Some(share)) if share > 0.0 && share <= 1.0 => Some(Drain::Share(share)),
-        (None, Some(share)) => {
-            let right = "it is above 0 and at most 1, like 0.1";
-            checker.fail(&format!("{path}.share"), format!("{share} is not a possible share"), right);
-            None
-        }
+        (None, Some(share)) => checker.bounds(path, fault).then_some(Drain::Share(share)),
         (None, None) => {
             checker.fail(
                 path,

@@ -1,9 +1,11 @@
 //! Specs: reading, validation, and conversion to the objects of a run.
 //!
 //! [`document`] is the only definition of specs; its JSON schema is generated from those types and used for reading
-//! (`shape.rs`), so that all syntax errors are found at once. `check.rs` finds semantic errors and fills in defaults.
+//! (`shape.rs`), so that all syntax errors are found at once, and for the bounds of keys (`bounds.rs`). `check.rs`
+//! finds semantic errors and fills in the defaults that depend on other keys.
 
 mod balancing;
+mod bounds;
 pub mod built;
 mod check;
 mod checked;

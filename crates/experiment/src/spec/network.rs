@@ -2,7 +2,7 @@
 
 use super::balancing::{check_balancing, check_discipline};
 use super::checker::Checker;
-use super::classes::{MAX_CLASSES, check_classes, check_factor, check_shares, fill_classes};
+use super::classes::{MAX_CLASSES, check_classes, check_shares, fill_classes};
 use super::document::{self, Buffer, CreditBuffer, Credits, Headroom, Network, Packet, PerPort, Pool, Release};
 use super::faults::check_pauses;
 use super::lanes::Needs;
@@ -88,25 +88,18 @@ pub fn check_network(
 }
 
 fn check_packet(packet: &Packet, checker: &mut Checker<'_>) -> Option<PacketSizes> {
-    let before = checker.problems.len();
-    let mut size = |key: &str, bytes: Bytes, min: u64| {
-        let max = u64::from(u16::MAX);
-        if bytes.get() < min || bytes.get() > max {
-            let path = format!("network.packet.{key}");
-            checker.fail(&path, format!("{bytes} is not a possible size"), format!("it is {min} to {max} B"));
-        }
-        bytes.get() as u16
-    };
-    let sizes = PacketSizes {
-        payload: size("payload", packet.payload, 1),
-        header: size("header", packet.header, 0),
-        ack: size("ack", packet.ack, 1),
-        cnp: size("cnp", packet.cnp, 1),
-        pause: size("pause", packet.pause, 1),
-    };
-    if checker.problems.len() > before {
+    // Of its DSCP, `check_dscps` says what is wrong.
+    if !checker.bounds("network.packet", &Packet { cnp_dscp: None, ..packet.clone() }) {
         return None;
     }
+    let size = |bytes: Bytes| bytes.get() as u16;
+    let sizes = PacketSizes {
+        payload: size(packet.payload),
+        header: size(packet.header),
+        ack: size(packet.ack),
+        cnp: size(packet.cnp),
+        pause: size(packet.pause),
+    };
     let wire = packet.payload.get() + packet.header.get();
     if wire > u64::from(u16::MAX) {
         let problem = format!("with its header a packet has {wire} B");
@@ -145,13 +138,11 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
             size("network.buffer.per_port", *per_port);
             BufferPolicy::PerPort { bytes: per_port.get(), pfc: pfc(*headroom, *xon_offset) }
         }
-        Buffer::Pool(Pool { pool, alpha, pfc_alpha, headroom, xon_offset, .. }) => {
-            size("network.buffer.pool", *pool);
-            for (key, factor) in [("alpha", *alpha), ("pfc_alpha", *pfc_alpha)] {
-                check_factor(&format!("network.buffer.{key}"), factor, checker);
-            }
-            let pfc = pfc(*headroom, *xon_offset);
-            BufferPolicy::Pooled { bytes: pool.get(), alpha: *alpha, pfc_alpha: *pfc_alpha, pfc }
+        Buffer::Pool(pool) => {
+            size("network.buffer.pool", pool.pool);
+            checker.bounds("network.buffer", pool);
+            let pfc = pfc(pool.headroom, pool.xon_offset);
+            BufferPolicy::Pooled { bytes: pool.pool.get(), alpha: pool.alpha, pfc_alpha: pool.pfc_alpha, pfc }
         }
         Buffer::Credits(Credits { credits: CreditBuffer::Computed(_) }) => BufferPolicy::Credits { bytes: None },
         Buffer::Credits(Credits { credits: CreditBuffer::Bytes(bytes) }) => {

@@ -3,6 +3,8 @@
 use super::checker::Checker;
 use super::shape::advice;
 use fanin_cc::SettingsError;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// One table, with its path.
@@ -18,6 +20,16 @@ impl One<'_, '_> {
     pub fn fail(&mut self, key: &str, problem: impl Into<String>, right: impl Into<String>) {
         let path = format!("{}.{key}", self.path);
         self.checker.fail(&path, problem, right);
+    }
+
+    /// [`Checker::bounds`] for the table at `key`.
+    pub fn bounds<T: Serialize + JsonSchema>(&mut self, key: &str, table: &T) -> bool {
+        self.checker.bounds(&format!("{}.{key}", self.path), table)
+    }
+
+    /// [`Checker::bound`] for `key`.
+    pub fn bound<T: JsonSchema>(&mut self, key: &str, value: impl Serialize) -> bool {
+        self.checker.bound::<T>(&format!("{}.{key}", self.path), value)
     }
 
     /// Adds the problem with the scheme or policy `id` at `key`, which has these parameters changed. `fits` is whether

@@ -20,19 +20,15 @@ impl One<'_, '_> {
             Timeout::Off(_) => Time::NEVER,
             Timeout::After(time) => time,
         };
-        if timeout == Time::ZERO {
-            self.fail("rdma.timeout", "it is zero", "write a time above zero, like \"4 ms\", or \"off\"");
-        }
-        let Ok(ack_chunk) = u32::try_from(rdma.ack_chunk.get()) else {
-            self.fail("rdma.ack_chunk", format!("{} is too large", rdma.ack_chunk), "it is below 4 GiB");
+        self.bound::<Rdma>("rdma.timeout", rdma.timeout);
+        if !self.bound::<Rdma>("rdma.ack_chunk", rdma.ack_chunk) {
             return None;
-        };
+        }
         // HPCC 4.2 names no size: with two packets a flow that waits for one of another makes up for it.
         let credit = *rdma.pacing_credit.get_or_insert(Bytes(2 * packet));
-        let Ok(pacing_credit) = u32::try_from(credit.get()) else {
-            self.fail("rdma.pacing_credit", format!("{credit} is too large"), "it is below 4 GiB");
+        if !self.bound::<Rdma>("rdma.pacing_credit", credit) {
             return None;
-        };
+        }
         // As in the HPCC simulator.
         let nack_interval = match rdma.recovery {
             Recovery::GoBackN => *rdma.nack_interval.get_or_insert(Time::from_us(500)),
@@ -56,9 +52,7 @@ impl One<'_, '_> {
             let problem = "each message has a queue pair of its own and starts anew";
             self.fail("rdma.restart", problem, "write persistent = true");
         }
-        if rdma.retries == Some(0) {
-            self.fail("rdma.retries", "a single loss would end a message", "write 1 or more, like 7");
-        } else if rdma.retries.is_some() && timeout == Time::NEVER {
+        if self.bound::<Rdma>("rdma.retries", rdma.retries) && rdma.retries.is_some() && timeout == Time::NEVER {
             self.fail("rdma.retries", "timeout = \"off\"", "leave it out, or give timeout a time");
         }
         let retries = rdma.retries.unwrap_or(u32::MAX);
@@ -67,10 +61,10 @@ impl One<'_, '_> {
         let endpoint = EndpointConfig {
             timeout,
             nack_interval,
-            ack_chunk,
+            ack_chunk: rdma.ack_chunk.get() as u32,
             connection,
             anew,
-            pacing_credit,
+            pacing_credit: credit.get() as u32,
             recovery,
             cpu_time,
             retries,
@@ -90,10 +84,9 @@ impl One<'_, '_> {
                 }
                 fabric::CpuTime::Uniform(from, to)
             }
-            CpuTime::LogNormal(LogNormal { median, p999 }) => {
-                if median == Time::ZERO {
-                    self.fail("rdma.cpu_time.median", "it is zero", "write a time above zero, like \"5 us\"");
-                } else if median > p999 {
+            CpuTime::LogNormal(log_normal) => {
+                let LogNormal { median, p999 } = log_normal;
+                if self.bounds("rdma.cpu_time", &log_normal) && median > p999 {
                     let problem = format!("{p999} is below the median of {median}");
                     self.fail("rdma.cpu_time.p999", problem, "it is at least the median");
                 }
@@ -126,9 +119,7 @@ impl One<'_, '_> {
     /// The rules that IRN and selective repeat share.
     fn selective(&mut self, rdma: &mut Rdma, cap: fabric::Cap, timeout_high: Time) -> Rules {
         let nacks = *rdma.nack_threshold.get_or_insert(1);
-        if nacks == 0 {
-            self.fail("rdma.nack_threshold", "it is 0", "write 1, or more for a network that reorders");
-        }
+        self.bound::<Rdma>("rdma.nack_threshold", nacks);
         let tell_scheme = *rdma.loss_reaction.get_or_insert(false);
         Rules { cap, timeout_high, low_up_to: rdma.timeout_low_packets.unwrap_or(0), nacks, tell_scheme }
     }
@@ -166,9 +157,7 @@ impl One<'_, '_> {
             return Time::NEVER;
         }
         let low = *rdma.timeout_low.get_or_insert(Time::from_us(100).min(timeout));
-        if low == Time::ZERO {
-            self.fail("rdma.timeout_low", "it is zero", "write a time above zero, like \"100 us\"");
-        } else if low > timeout {
+        if self.bound::<Rdma>("rdma.timeout_low", low) && low > timeout {
             let problem = format!("{low} is above timeout = {timeout}");
             self.fail("rdma.timeout_low", problem, "lower it, or raise timeout");
         }

@@ -1,7 +1,7 @@
 //! What fits into the buffers of a spec's network: headroom, credits, and thresholds of marking.
 
 use super::checker::Checker;
-use super::document::Network;
+use super::document::{Marking, MarkingOfRate, Network};
 use fanin_fabric::credits::{BLOCK, buffer_for};
 use fanin_fabric::shared_buffer::{Limit, Plan};
 use fanin_fabric::topology::{Graph, Link};
@@ -13,8 +13,6 @@ use std::collections::HashMap;
 const MAX_RATES: usize = 16;
 /// Most bytes that credits can tell to be free: 2048 blocks.
 const MOST_CREDITS: u64 = 2048 * BLOCK;
-/// Shortest sampling interval of a controller: about the interval of packets of 64 B at 400 Gb/s.
-const SHORTEST_SAMPLE: Time = Time::from_ns(1);
 
 /// Capacities of the buffers of a network.
 pub struct Room<'a> {
@@ -157,22 +155,25 @@ impl Room<'_> {
         inherits: &[bool],
         checker: &mut Checker<'_>,
     ) {
-        for (i, (class, inherits)) in classes.iter().zip(inherits).enumerate() {
+        let declared = network.classes.iter().flatten();
+        for (i, ((class, declared), inherits)) in classes.iter().zip(declared).zip(inherits).enumerate() {
             let of = if *inherits { "network".to_string() } else { format!("network.classes[{i}]") };
-            self.check_marking(i, class, &class.marking, &format!("{of}.marking"), checker);
+            if let Some(marking) = &declared.marking {
+                self.check_marking(i, class, marking, &format!("{of}.marking"), checker);
+            }
             // A class may have its own list together with the network's marking.
-            let listed = network.classes.iter().flatten().nth(i).map(|class| &class.marking_by_rate);
-            let of = if listed == Some(&network.marking_by_rate) { of } else { format!("network.classes[{i}]") };
-            for (j, (rate, marking)) in class.marking_by_rate.iter().enumerate() {
+            let listed = declared.marking_by_rate == network.marking_by_rate;
+            let of = if listed { of } else { format!("network.classes[{i}]") };
+            for (j, MarkingOfRate { rate, marking }) in declared.marking_by_rate.iter().enumerate() {
                 let path = format!("{of}.marking_by_rate[{j}]");
-                self.check_rate(*rate, &class.marking_by_rate[..j], &path, checker);
+                self.check_rate(*rate, &declared.marking_by_rate[..j], &path, checker);
                 self.check_marking(i, class, marking, &format!("{path}.marking"), checker);
             }
         }
     }
 
     /// Whether a rate with its own marking occurs in the network, and only once in the list.
-    fn check_rate(&self, rate: Rate, before: &[(Rate, fanin_fabric::Marking)], path: &str, checker: &mut Checker<'_>) {
+    fn check_rate(&self, rate: Rate, before: &[MarkingOfRate], path: &str, checker: &mut Checker<'_>) {
         let path = format!("{path}.rate");
         let mut rates: Vec<Rate> = self.graph.links.iter().map(|link| link.rate).collect();
         rates.sort_unstable();
@@ -180,7 +181,7 @@ impl Room<'_> {
         if !rates.contains(&rate) {
             let known: Vec<String> = rates.iter().take(10).map(Rate::to_string).collect();
             checker.fail(&path, format!("no link has the rate {rate}"), format!("the rates are {}", known.join(", ")));
-        } else if before.iter().any(|(other, _)| *other == rate) {
+        } else if before.iter().any(|other| other.rate == rate) {
             checker.fail(&path, format!("{rate} is listed twice"), "give each rate one marking");
         } else if before.len() >= MAX_RATES {
             checker.fail(&path, "the list is too long", format!("it has at most {MAX_RATES} rates"));
@@ -191,80 +192,47 @@ impl Room<'_> {
         &self,
         number: usize,
         class: &ClassConfig,
-        marking: &fanin_fabric::Marking,
+        marking: &Marking,
         path: &str,
         checker: &mut Checker<'_>,
     ) {
         let most = self.most_queued(number, class);
-        let never = |bytes: u64| {
-            format!(
-                "no queue of class \"{}\" holds more than {}: a threshold of {} never marks",
-                class.name,
-                Bytes(most),
-                Bytes(bytes)
-            )
+        let never = |threshold: Bytes| {
+            let (class, most) = (&class.name, Bytes(most));
+            format!("no queue of class \"{class}\" holds more than {most}: a threshold of {threshold} never marks")
         };
+        checker.bounds(path, marking);
         match *marking {
-            fanin_fabric::Marking::Off => {}
-            fanin_fabric::Marking::Step { above, .. } => {
-                if above >= most {
+            Marking::Off => {}
+            Marking::Step { above, .. } => {
+                if above.get() >= most {
                     checker.fail(&format!("{path}.above"), never(above), "lower the threshold, or give more buffer");
                 }
             }
-            fanin_fabric::Marking::Red { min, max, max_probability, .. } => {
+            Marking::Red { min, max, .. } => {
                 if min > max {
-                    let problem = format!("{} is above max = {}", Bytes(min), Bytes(max));
-                    checker.fail(&format!("{path}.min"), problem, "swap them");
-                } else if min >= most {
+                    checker.fail(&format!("{path}.min"), format!("{min} is above max = {max}"), "swap them");
+                } else if min.get() >= most {
                     checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
                 }
-                if !(0.0..=1.0).contains(&max_probability) {
-                    let problem = format!("{max_probability} is not a probability");
-                    checker.fail(&format!("{path}.probability"), problem, "it is 0 to 1, like 0.01");
-                }
             }
-            fanin_fabric::Marking::RedAverage(red) => {
-                if red.min >= red.max {
-                    let problem = format!("{} is not below max = {}", Bytes(red.min), Bytes(red.max));
+            Marking::RedAverage { min, max, .. } => {
+                if let Some(max) = max.filter(|max| min >= *max) {
+                    let problem = format!("{min} is not below max = {max}");
                     checker.fail(&format!("{path}.min"), problem, "give a larger max, like 3 times min");
-                } else if red.min >= most {
-                    checker.fail(&format!("{path}.min"), never(red.min), "lower the threshold, or give more buffer");
+                } else if min.get() >= most {
+                    checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
                 }
-                let parts = [("probability", red.max_probability, 0.1), ("weight", red.weight, 0.002)];
-                for (key, value, like) in parts {
-                    if !(value > 0.0 && value <= 1.0) {
-                        let right = format!("it is above 0 and at most 1, like {like}");
-                        checker.fail(&format!("{path}.{key}"), format!("{value} is not possible"), right);
-                    }
-                }
-                check_packet_size(path, "mean_packet", red.mean_packet, checker);
-                check_packet_size(path, "idle_packet", red.idle_packet, checker);
             }
-            fanin_fabric::Marking::Pi(pi) => {
-                if pi.target >= most {
-                    checker.fail(&format!("{path}.target"), never(pi.target), "lower the target, or give more buffer");
+            Marking::Pi { target, a, b, .. } => {
+                if let Some(target) = target.filter(|target| target.get() >= most) {
+                    checker.fail(&format!("{path}.target"), never(target), "lower the target, or give more buffer");
                 }
-                if !(pi.a > 0.0 && pi.a <= 1.0) {
-                    let right = "it is above 0 and at most 1, like 1.822e-5";
-                    checker.fail(&format!("{path}.a"), format!("{} is not a possible gain", pi.a), right);
-                } else if !(pi.b >= 0.0 && pi.b < pi.a) {
-                    let problem =
-                        format!("{} is not below a = {}: a constant deviation would have no effect", pi.b, pi.a);
+                if a > 0.0 && a <= 1.0 && !(b >= 0.0 && b < a) {
+                    let problem = format!("{b} is not below a = {a}: a constant deviation would have no effect");
                     checker.fail(&format!("{path}.b"), problem, "it is 0 or more and below a, like 1.816e-5");
                 }
-                if pi.every < SHORTEST_SAMPLE {
-                    let right = format!("it is at least {SHORTEST_SAMPLE}, like \"5882 us\"");
-                    checker.fail(&format!("{path}.every"), format!("{} is too short", pi.every), right);
-                }
-                check_packet_size(path, "mean_packet", pi.mean_packet, checker);
             }
         }
-    }
-}
-
-fn check_packet_size(path: &str, key: &str, bytes: u32, checker: &mut Checker<'_>) {
-    if bytes == 0 || bytes > u32::from(u16::MAX) {
-        let right = format!("it is 1 to {} B; leave it out for a full packet", u16::MAX);
-        checker.fail(&format!("{path}.{key}"), "this is not a possible packet size", right);
     }
 }

@@ -364,7 +364,8 @@ impl<'a> Walk<'a> {
             Some("uint64") => u64::MAX,
             _ => return,
         };
-        let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+        // Bounds with an error of their own are checked later (`bounds.rs`).
+        let bound = |key: &str| schema.get(key).filter(|_| schema.get("wrong").is_none()).and_then(Value::as_u64);
         let (min, max) = (bound("minimum").unwrap_or(0), bound("maximum").map_or(max, |of| of.min(max)));
         if number.as_u64().is_none_or(|n| n < min || n > max) {
             self.miss(path, format!("{number} is out of range"), format!("write a whole number from {min} to {max}"));

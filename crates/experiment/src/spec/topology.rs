@@ -21,7 +21,6 @@ pub fn check_topology(network: &mut Network, checker: &mut Checker<'_>) -> Optio
     match &mut network.topology {
         file @ Topology::File(_) => topology_file::read(file, &mut network.links, build_topology, checker),
         topology => {
-            fill_topology(topology);
             let built = build_topology(topology).map_err(|error| {
                 let (path, problem, right) = explain(topology, &error);
                 checker.fail(&path, problem, right);
@@ -57,58 +56,28 @@ pub fn check_extent(graph: &Graph, wire: u64, ack: u64, checker: &mut Checker<'_
     true
 }
 
-fn fill_topology(topology: &mut Topology) {
-    match topology {
-        Topology::Dumbbell { link, delay, bottleneck, bottleneck_delay, .. } => {
-            bottleneck.get_or_insert(*link);
-            bottleneck_delay.get_or_insert(*delay);
-        }
-        Topology::ParkingLot { link, delay, chain_link, chain_delay, .. } => {
-            chain_link.get_or_insert(*link);
-            chain_delay.get_or_insert(*delay);
-        }
-        Topology::LeafSpine { link, delay, fabric_link, fabric_delay, .. } => {
-            fabric_link.get_or_insert(*link);
-            fabric_delay.get_or_insert(*delay);
-        }
-        Topology::Clos { tors, uplinks, aggs, agg_uplinks, cores, link, delay, fabric_link, fabric_delay, .. } => {
-            let aggs = *aggs.get_or_insert(*uplinks);
-            let to_tors = tors.saturating_mul(*uplinks) / aggs.max(1);
-            let up = *agg_uplinks.get_or_insert(to_tors);
-            cores.get_or_insert(aggs.saturating_mul(up));
-            fabric_link.get_or_insert(*link);
-            fabric_delay.get_or_insert(*delay);
-        }
-        Topology::Star { .. }
-        | Topology::FatTree { .. }
-        | Topology::HpccFatTree {}
-        | Topology::RccTree {}
-        | Topology::Graph { .. }
-        | Topology::File(_) => {}
-    }
-}
-
-fn build_topology(topology: &Topology) -> Result<Graph, TopologyError> {
+/// The graph of a topology, whose defaults are then filled in.
+fn build_topology(topology: &mut Topology) -> Result<Graph, TopologyError> {
     let cable = |rate: &Rate, delay: &Time| Cable::new(*rate, *delay);
-    // The options were filled in before, so the host link is only needed for its type.
-    let other = |rate: &Option<Rate>, delay: &Option<Time>, host: Cable| {
-        Cable::new(rate.unwrap_or(host.rate), delay.unwrap_or(host.delay))
+    // A link between switches is like that of a host unless the spec says otherwise.
+    let inner = |host: Cable, rate: &mut Option<Rate>, delay: &mut Option<Time>| {
+        Cable::new(*rate.get_or_insert(host.rate), *delay.get_or_insert(host.delay))
     };
     match topology {
         Topology::Star { hosts, link, delay } => Star { hosts: *hosts, host_link: cable(link, delay) }.build(),
         Topology::Dumbbell { left, right, link, delay, bottleneck, bottleneck_delay } => {
             let host_link = cable(link, delay);
-            let bottleneck = other(bottleneck, bottleneck_delay, host_link);
+            let bottleneck = inner(host_link, bottleneck, bottleneck_delay);
             Dumbbell { left: *left, right: *right, host_link, bottleneck }.build()
         }
         Topology::ParkingLot { switches, hosts, link, delay, chain_link, chain_delay } => {
             let host_link = cable(link, delay);
-            let chain_link = other(chain_link, chain_delay, host_link);
+            let chain_link = inner(host_link, chain_link, chain_delay);
             ParkingLot { switches: *switches, hosts: *hosts, host_link, chain_link }.build()
         }
         Topology::LeafSpine { leaves, hosts, spines, link, delay, fabric_link, fabric_delay } => {
             let host_link = cable(link, delay);
-            let fabric_link = other(fabric_link, fabric_delay, host_link);
+            let fabric_link = inner(host_link, fabric_link, fabric_delay);
             LeafSpine { leaves: *leaves, hosts: *hosts, spines: *spines, host_link, fabric_link }.build()
         }
         Topology::FatTree { k, link, delay } => FatTree { k: *k, link: cable(link, delay) }.build(),
@@ -126,16 +95,20 @@ fn build_topology(topology: &Topology) -> Result<Graph, TopologyError> {
             fabric_link,
             fabric_delay,
         } => {
+            let aggs = *aggs.get_or_insert(*uplinks);
+            let agg_uplinks = *agg_uplinks.get_or_insert(tors.saturating_mul(*uplinks) / aggs.max(1));
+            let cores = *cores.get_or_insert(aggs.saturating_mul(agg_uplinks));
             let host_link = cable(link, delay);
-            let fabric = other(fabric_link, fabric_delay, host_link);
+            let fabric = inner(host_link, fabric_link, fabric_delay);
+            let (pods, tors, hosts, uplinks) = (*pods, *tors, *hosts, *uplinks);
             Clos {
-                pods: *pods,
-                tors: *tors,
-                hosts: *hosts,
-                uplinks: *uplinks,
-                aggs: aggs.unwrap_or(0),
-                agg_uplinks: agg_uplinks.unwrap_or(0),
-                cores: cores.unwrap_or(0),
+                pods,
+                tors,
+                hosts,
+                uplinks,
+                aggs,
+                agg_uplinks,
+                cores,
                 host_link,
                 tor_link: fabric,
                 core_link: fabric,
@@ -197,10 +170,7 @@ pub fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Che
             break;
         }
         let path = format!("network.links[{i}]");
-        if !(0.0..1.0).contains(&change.error_rate) {
-            let problem = format!("{} is not a probability of loss", change.error_rate);
-            checker.fail(&format!("{path}.error_rate"), problem, "it is at least 0 and below 1, like 0.001");
-        }
+        checker.bounds(&path, change);
         check_outages(&change.down, &path, checker);
         let mut ends = Vec::with_capacity(2);
         for (j, name) in change.between.iter().enumerate() {

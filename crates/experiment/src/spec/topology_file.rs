@@ -26,7 +26,7 @@ struct Network {
 pub fn read(
     topology: &mut Topology,
     changes: &mut Vec<LinkChange>,
-    build: impl Fn(&Topology) -> Result<Graph, TopologyError>,
+    build: impl Fn(&mut Topology) -> Result<Graph, TopologyError>,
     checker: &mut Checker<'_>,
 ) -> Option<Graph> {
     let Topology::File(about) = &*topology else { return None };

@@ -34,9 +34,6 @@ const MAX_MESSAGES: f64 = 3e7;
 /// Most traffics times hosts: each traffic iterates over all hosts, also for its validation.
 const MOST_PLACES: usize = 20_000_000;
 
-/// The largest window of RFC 7323: 65,535 units of 2^14 bytes.
-const MAX_RECEIVE_BUFFER: u64 = 65_535 << 14;
-
 /// The converted traffics.
 type Traffics = (Vec<TrafficConfig>, Vec<workload::Traffic>, Places);
 
@@ -173,9 +170,7 @@ impl One<'_, '_> {
         classes: &[String],
         (payload, packet): (u64, u64),
     ) -> Option<TrafficConfig> {
-        if traffic.weight == 0 {
-            self.fail("weight", "it is 0", "weights are at least 1");
-        }
+        self.bound::<Traffic>("weight", traffic.weight);
         let scheme = self.scheme(&mut traffic.scheme);
         let endpoint = self.rdma(&mut traffic.rdma, packet);
         let connection = self.tcp(&traffic.tcp, payload);
@@ -267,13 +262,8 @@ impl One<'_, '_> {
         if buffer < payload {
             let problem = format!("{} is less than a segment of {payload} B", tcp.receive_buffer);
             self.fail("tcp.receive_buffer", problem, "make it several segments, like \"4 MB\"");
-        } else if buffer > MAX_RECEIVE_BUFFER {
-            let problem = format!("no TCP window is as large as {}", tcp.receive_buffer);
-            self.fail("tcp.receive_buffer", problem, format!("it is at most {MAX_RECEIVE_BUFFER} B (RFC 7323)"));
         }
-        if tcp.ack_every == 0 {
-            self.fail("tcp.ack_every", "no segment would be acknowledged", "write 1 for an ACK per segment, or 2");
-        }
+        self.bounds("tcp", tcp);
         if tcp.ack_every > 1 && tcp.ack_delay == Time::ZERO {
             let right = "write a time above zero, like \"1 ms\", or ack_every = 1";
             self.fail("tcp.ack_delay", "an ACK for several segments needs a delay", right);
@@ -282,12 +272,6 @@ impl One<'_, '_> {
         if offload > 0 && u64::from(offload) < payload {
             let problem = format!("{} is less than a segment of {payload} B", tcp.offload);
             self.fail("tcp.offload", problem, "write several segments, like \"64 KB\", or leave it out");
-        }
-        if tcp.min_rto == Time::ZERO {
-            self.fail("tcp.min_rto", "it is zero", "write a time above zero, like \"10 ms\"");
-        }
-        if tcp.retries == 0 {
-            self.fail("tcp.retries", "a single loss would end a connection", "write 1 or more, like 15");
         }
         let Tcp { initial_rto, min_rto, max_rto, .. } = tcp;
         if min_rto > max_rto {
@@ -668,19 +652,14 @@ impl One<'_, '_> {
     /// The numbers of named hosts; the outer `None` after adding a problem.
     fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
         let Some(names) = names else { return Some(None) };
-        let mut numbers = Vec::with_capacity(names.len());
-        for (i, name) in names.iter().enumerate() {
-            if self.checker.has_enough() {
-                break;
+        let path = format!("{}.{key}", self.path);
+        let numbers = self.checker.named(names, &path, |name| match setting.number_of().get(name) {
+            Some(number) => Ok(*number),
+            None => {
+                let right = advice(name, setting.number_of().keys().map(String::as_str));
+                Err((format!("there is no host \"{name}\""), right))
             }
-            match setting.number_of().get(name) {
-                Some(number) => numbers.push(*number),
-                None => {
-                    let right = advice(name, setting.number_of().keys().map(String::as_str));
-                    self.fail(&format!("{key}[{i}]"), format!("there is no host \"{name}\""), right);
-                }
-            }
-        }
+        });
         (numbers.len() == names.len()).then_some(Some(numbers))
     }
 }

@@ -1,8 +1,12 @@
 //! Faults and options of PFC in a spec.
 
+use super::bytes;
 use fanin_units::{Bytes, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// The longest response time, so that few frames wait for it at a port.
+pub const LONGEST_RESPONSE: Time = Time::from_ms(1);
 
 /// Options of PFC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,9 +18,10 @@ pub struct PfcOptions {
     pub expiry: Option<u32>,
     /// A storm watchdog at every port of a switch. Default: none.
     pub watchdog: Option<Watchdog>,
-    /// Time from the arrival of a PAUSE or RESUME until the port obeys it, at switches and hosts; at most 1 ms. The
+    /// Time from the arrival of a PAUSE or RESUME until the port obeys it, at switches and hosts. The
     /// computed headroom covers it. pfc.md has the standard's values. Default: ports obey at once.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("most" = LONGEST_RESPONSE, "wrong" = "{} is too long; it is at most 1 ms, like \"2 us\""))]
     pub response: Option<Time>,
 }
 
@@ -34,13 +39,18 @@ impl PfcOptions {
 pub struct Watchdog {
     /// Time of a pause after which the watchdog looks whether packets wait; it looks again after each further such time
     /// of the same pause.
+    #[schemars(extend("above" = "0 s", "wrong" = ZERO))]
     pub detect: Time,
     /// Time without pauses after which the watchdog stops to act.
+    #[schemars(extend("above" = "0 s", "wrong" = ZERO))]
     pub restore: Time,
     /// What it does.
     #[serde(default)]
     pub action: WatchdogAction,
 }
+
+/// The error of a time of a watchdog.
+const ZERO: &str = "the time is zero; write a time above zero, like \"200 ms\"";
 
 /// What a storm watchdog does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,10 +82,13 @@ pub enum HostFault {
         to: Option<Time>,
         /// How fast packets are taken. Either this or `share` is set.
         rate: Option<Rate>,
-        /// The same as a share of the rate of the link, above 0 and at most 1.
+        /// The same as a share of the rate of the link.
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        #[schemars(extend("wrong" = "{} is not a possible share; it is above 0 and at most 1, like 0.1"))]
         share: Option<f64>,
         /// Bytes of the receive buffer, for each class; without a meaning where links have credits.
-        #[serde(default = "receive_buffer")]
+        // Of the size of a NIC's memory; no paper gives one.
+        #[serde(default = "bytes::<512_000>")]
         buffer: Bytes,
     },
     /// The NIC pauses all lossless classes without a cause, and repeats that; at the end it revokes the pauses.
@@ -89,11 +102,8 @@ pub enum HostFault {
         to: Option<Time>,
         /// Time between two PAUSE frames. Default: half of the time for which a pause lasts, or half of 65,535 quanta
         /// where pauses do not expire.
+        #[schemars(extend("above" = "0 s"))]
+        #[schemars(extend("wrong" = "the time between two frames is zero; write a time above zero, or leave it out"))]
         every: Option<Time>,
     },
-}
-
-fn receive_buffer() -> Bytes {
-    // Of the size of a NIC's memory; no paper gives one.
-    Bytes(512_000)
 }

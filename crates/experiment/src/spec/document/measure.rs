@@ -1,6 +1,6 @@
 //! Measurements of a spec.
 
-use super::yes;
+use super::{bytes, ms, yes};
 use fanin_units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ pub struct Measure {
     #[serde(default)]
     pub warm_up: Time,
     /// Messages posted in this time after the warm-up count.
+    #[schemars(extend("above" = "0 s", "wrong" = "it is zero; write a time above zero, like \"50 ms\""))]
     pub window: Time,
     /// Whether the window ends as soon as all messages that have an end have arrived and no further one will be posted.
     #[serde(default)]
@@ -21,9 +22,11 @@ pub struct Measure {
     #[serde(default = "yes")]
     pub drain: bool,
     /// Longest time that the run continues after the window.
-    #[serde(default = "drain_limit")]
+    #[serde(default = "ms::<100>")]
     pub drain_limit: Time,
     /// Only messages of this size are included in the reported completion times. Default: all sizes.
+    #[schemars(extend("above" = "0 B"))]
+    #[schemars(extend("wrong" = "no message has 0 B; give the size of some message, like \"8 KB\""))]
     pub report_size: Option<Bytes>,
     /// Quantities sampled over time.
     #[serde(default)]
@@ -49,10 +52,6 @@ pub struct Measure {
 
 fn is_off(on: &bool) -> bool {
     !on
-}
-
-fn drain_limit() -> Time {
-    Time::from_ms(100)
 }
 
 /// The ideal that completion times are divided by for slowdowns.
@@ -82,6 +81,8 @@ pub struct Series {
     #[serde(rename = "where")]
     pub place: Place,
     /// Time between samples.
+    #[schemars(extend("above" = "0 s"))]
+    #[schemars(extend("wrong" = "the time between samples is zero; write a time above zero, like \"10 us\""))]
     pub every: Time,
     /// Whether samples of empty queues are kept in the series; histograms always include them.
     #[serde(default)]
@@ -127,10 +128,13 @@ pub struct Capture {
     pub links: Ports,
     /// Largest size of the file. After the first packet that does not fit, all further packets are counted but left
     /// out.
-    #[serde(default = "trace_file")]
+    #[serde(default = "bytes::<64_000_000>")]
+    #[schemars(extend("least" = "10 KB", "most" = "100 GB", "wrong" = NO_FILE_SIZE))]
     pub max_size: Bytes,
     /// Bytes kept of each packet (the snapshot length of pcap).
-    #[serde(default = "snaplen")]
+    #[serde(default = "bytes::<128>")]
+    #[schemars(extend("least" = "64 B", "most" = "65535 B"))]
+    #[schemars(extend("wrong" = "{} is not a possible snapshot length; it is 64 to 65535 B; headers take up to 130 B"))]
     pub snaplen: Bytes,
 }
 
@@ -142,17 +146,13 @@ pub struct Perfetto {
     #[serde(default)]
     pub queues: Ports,
     /// Largest size of the file. After the first event that does not fit, all further events are counted but left out.
-    #[serde(default = "trace_file")]
+    #[serde(default = "bytes::<64_000_000>")]
+    #[schemars(extend("least" = "10 KB", "most" = "100 GB", "wrong" = NO_FILE_SIZE))]
     pub max_size: Bytes,
 }
 
-fn trace_file() -> Bytes {
-    Bytes(64_000_000)
-}
-
-fn snaplen() -> Bytes {
-    Bytes(128)
-}
+/// The error of an impossible size of a file.
+const NO_FILE_SIZE: &str = "{} is not a possible size of a trace file; it is 10 KB to 100 GB";
 
 /// Ports of hosts and switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

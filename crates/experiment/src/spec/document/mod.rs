@@ -2,23 +2,34 @@
 //! whose default depends on other keys are `Option`s; a checked spec has all of them filled in.
 
 mod faults;
+mod marking;
 mod measure;
 mod network;
+mod topology;
 mod traffic;
+mod transport;
 
 pub use super::policy::{Balancing, Discipline};
 pub use super::scheme::{SchemeChoice, SchemeId};
 pub use faults::*;
+pub use marking::*;
 pub use measure::*;
 pub use network::*;
+pub use topology::*;
 pub use traffic::*;
+pub use transport::*;
 
+use fanin_units::{Bytes, Time};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The version of the spec language that this program reads.
 pub const SPEC_VERSION: u32 = 1;
+
+/// The largest packet.
+const LARGEST: &str = "65535 B";
 
 /// A whole spec.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,8 +40,9 @@ pub struct Document {
     pub spec_version: u32,
     /// Name of the experiment in results.
     pub name: String,
-    /// Root seed of all random numbers, at most 2^63 - 1.
-    #[serde(default = "one")]
+    /// Root seed of all random numbers.
+    #[serde(default = "whole::<u64, 1>")]
+    #[schemars(extend("maximum" = i64::MAX, "wrong" = "{} is too large; it is at most 9223372036854775807"))]
     pub seed: u64,
     /// The network.
     pub network: Network,
@@ -42,12 +54,31 @@ pub struct Document {
     pub compare: Option<Compare>,
 }
 
-fn one() -> u64 {
-    1
+/// A table whose keys all have their defaults.
+fn defaults<T: DeserializeOwned>() -> T {
+    serde_json::from_value(Value::Object(Map::new())).expect("no key of it is required")
 }
+
+// The defaults of keys, as `serde(default)` names them.
 
 fn yes() -> bool {
     true
+}
+
+fn whole<T: From<u8>, const NUMBER: u8>() -> T {
+    NUMBER.into()
+}
+
+fn ratio<const OF: u32, const TO: u32>() -> f64 {
+    f64::from(OF) / f64::from(TO)
+}
+
+fn bytes<const NUMBER: u64>() -> Bytes {
+    Bytes(NUMBER)
+}
+
+fn ms<const NUMBER: u64>() -> Time {
+    Time::from_ms(NUMBER)
 }
 
 /// The schemes for `fanin compare`.

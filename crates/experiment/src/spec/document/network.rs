@@ -1,8 +1,10 @@
 //! The network of a spec.
 
-use super::{Balancing, Discipline, HostFault, PfcOptions};
-use fanin_cc::aqm::{pi, red};
-use fanin_units::{Bytes, Rate, Time};
+use super::{
+    Balancing, Discipline, HostFault, LARGEST, Marking, MarkingOfRate, PfcOptions, Topology, bytes, defaults, ratio,
+};
+use fanin_units::{Bytes, Time};
+use fanin_wire::size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +15,7 @@ pub struct Network {
     /// Hosts, switches and links.
     pub topology: Topology,
     /// Packet sizes on the wire.
-    #[serde(default)]
+    #[serde(default = "defaults::<Packet>")]
     pub packet: Packet,
     /// Buffers of the switches.
     pub buffer: Buffer,
@@ -35,6 +37,7 @@ pub struct Network {
     #[serde(default)]
     pub balancing: Balancing,
     /// With balancing "flowlets", the pause after which a flow may take another path. Default: "50 us".
+    #[schemars(extend("above" = "0 s", "wrong" = NO_GAP))]
     pub flowlet_gap: Option<Time>,
     /// What may join the queues of switches. Also the id of a discipline of your own that was loaded, or a table with
     /// its `id` and parameters, which admits, marks or drops packets before that.
@@ -61,6 +64,10 @@ pub struct Network {
     pub faults: Vec<HostFault>,
 }
 
+/// The error of a gap of zero.
+const NO_GAP: &str = "without a gap every packet is a flowlet; write a time above zero, like \"50 us\", or balancing = \
+                      \"random\"";
+
 /// How packets choose between paths of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -77,8 +84,9 @@ pub enum Routing {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CreditQueues {
-    /// Their share of the rate of each link, above 0 and at most 1. Default: so that the data of all credits just fills
+    /// Their share of the rate of each link. Default: so that the data of all credits just fills
     /// the link, credit / (credit + largest packet).
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1, "wrong" = NO_CREDIT_SHARE))]
     pub share: Option<f64>,
     /// Bytes of credits that may leave at once after a pause.
     pub burst: Option<Bytes>,
@@ -86,198 +94,48 @@ pub struct CreditQueues {
     pub queue: Option<Bytes>,
 }
 
-/// Hosts, switches and links.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Topology {
-    /// Hosts h0, h1, ... around one switch, sw0.
-    Star {
-        /// Number of hosts, at least 2.
-        hosts: u32,
-        /// Rate of each link.
-        link: Rate,
-        /// Propagation delay of each link.
-        delay: Time,
-    },
-    /// Two switches, "left" and "right", with hosts and one link between them.
-    Dumbbell {
-        /// Hosts on the left.
-        left: u32,
-        /// Hosts on the right.
-        right: u32,
-        /// Rate of each host link.
-        link: Rate,
-        /// Propagation delay of each host link.
-        delay: Time,
-        /// Rate between the switches. Default: that of the host links.
-        bottleneck: Option<Rate>,
-        /// Propagation delay between the switches. Default: that of the host links.
-        bottleneck_delay: Option<Time>,
-    },
-    /// A chain of switches sw0, sw1, ... with the same number of hosts each.
-    ParkingLot {
-        /// Number of switches, at least 2.
-        switches: u32,
-        /// Hosts per switch.
-        hosts: u32,
-        /// Rate of each host link.
-        link: Rate,
-        /// Propagation delay of each host link.
-        delay: Time,
-        /// Rate between switches. Default: that of the host links.
-        chain_link: Option<Rate>,
-        /// Propagation delay between switches. Default: that of the host links.
-        chain_delay: Option<Time>,
-    },
-    /// Leaves leaf0, ... with hosts, each with one link to each spine spine0, ...
-    LeafSpine {
-        /// Number of leaves.
-        leaves: u32,
-        /// Hosts per leaf.
-        hosts: u32,
-        /// Number of spines.
-        spines: u32,
-        /// Rate of each host link.
-        link: Rate,
-        /// Propagation delay of each host link.
-        delay: Time,
-        /// Rate between leaf and spine. Default: that of the host links.
-        fabric_link: Option<Rate>,
-        /// Propagation delay between leaf and spine. Default: that of the host links.
-        fabric_delay: Option<Time>,
-    },
-    /// A k-ary fat tree with k^3/4 hosts and full bisection bandwidth.
-    FatTree {
-        /// Ports per switch, even.
-        k: u32,
-        /// Rate of each link.
-        link: Rate,
-        /// Propagation delay of each link.
-        delay: Time,
-    },
-    /// The network of HPCC section 5.1: 320 hosts at 100 Gb/s, fabric at 400 Gb/s, 1 us per link.
-    HpccFatTree {},
-    /// Pods of ToRs tor0, ... and aggregation switches agg0, ..., connected by cores core0, ...
-    Clos {
-        /// Number of pods.
-        pods: u32,
-        /// ToRs per pod.
-        tors: u32,
-        /// Hosts per ToR.
-        hosts: u32,
-        /// Uplinks per ToR.
-        uplinks: u32,
-        /// Aggregation switches per pod. Default: `uplinks`.
-        aggs: Option<u32>,
-        /// Uplinks per aggregation switch. Default: its number of links to ToRs.
-        agg_uplinks: Option<u32>,
-        /// Number of core switches. Default: `aggs` times `agg_uplinks`.
-        cores: Option<u32>,
-        /// Rate of each host link.
-        link: Rate,
-        /// Propagation delay of each host link.
-        delay: Time,
-        /// Rate between switches. Default: that of the host links.
-        fabric_link: Option<Rate>,
-        /// Propagation delay between switches. Default: that of the host links.
-        fabric_delay: Option<Time>,
-    },
-    /// The tree of RCC section 6.2: 1,000 hosts at 1 Gb/s in 40 racks, 25 Gb/s to one core switch, 40 us per link.
-    RccTree {},
-    /// Any graph of hosts and switches.
-    Graph {
-        /// Names of the hosts, at least 2.
-        hosts: Vec<String>,
-        /// Names of the switches.
-        #[serde(default)]
-        switches: Vec<String>,
-        /// The links.
-        links: Vec<GraphLink>,
-    },
-    /// A network from a separate file: a comma-separated table of links, a topology file of the ns-3 HPCC simulator, or
-    /// a tree of htsim (`.topo`). The resolved spec contains it as a graph, so that results do not depend on the file.
-    /// The link losses of ns-3's files are included; an entry of `network.links` for the same two nodes replaces them.
-    /// From htsim's files come the links, with half of a switch's latency added to each, but not the queues: those are
-    /// `network.buffer`.
-    #[serde(untagged)]
-    File(TopologyFile),
-}
-
-/// A network from a separate file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TopologyFile {
-    /// The file, relative to the spec's folder. In a table of links, the first line names the columns `a` and `b`
-    /// (names of two nodes), `rate` (like 100 Gbps) and `delay` (like 1 us), and each further line is a bidirectional
-    /// link. Hosts and switches keep their names from the table. Host n of the ns-3 simulator is called "h" and n,
-    /// switch n "s" and n, and htsim's nodes are called h0, tor0, agg0, core0 and so on.
-    pub file: String,
-    /// The format of the file. Default: detected from its first line.
-    pub format: Option<TopologyFormat>,
-    /// For a table of links: a comma-separated file with the columns `name` and `kind` (host or switch), relative to
-    /// the spec's folder. Hosts are numbered in its order. Default: a node with a single neighbour is a host, all
-    /// others are switches, and hosts are numbered in the order in which links name them.
-    pub nodes: Option<String>,
-}
-
-/// The format of a topology file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TopologyFormat {
-    /// A topology file of the ns-3 HPCC simulator.
-    Ns3,
-    /// A fat tree of htsim.
-    Htsim,
-    /// A table of links.
-    Links,
-}
-
-/// One link of a graph.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct GraphLink {
-    /// Names of the two nodes.
-    pub between: [String; 2],
-    /// Rate of each direction.
-    pub rate: Rate,
-    /// Propagation delay of each direction.
-    pub delay: Time,
-}
+/// The error of an impossible share of credits.
+const NO_CREDIT_SHARE: &str =
+    "{} is not a possible share; it is above 0 and at most 1; leave it out to fill links with data";
 
 /// Packet sizes on the wire. The defaults are RoCEv2 frames with their frame check sequence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct Packet {
     /// Largest payload of a data packet.
+    // Dart VI-A, the only packet size that the paper gives.
+    #[serde(default = "bytes::<1460>")]
+    #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_SIZE))]
     pub payload: Bytes,
     /// All headers of a data packet together.
+    #[serde(default = "bytes::<{ size::DATA_HEADER.get() }>")]
+    #[schemars(extend("most" = LARGEST, "wrong" = "{} is not a possible size; it is 0 to 65535 B"))]
     pub header: Bytes,
     /// An ACK or NACK.
+    #[serde(default = "bytes::<{ size::ACK.get() }>")]
+    #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_SIZE))]
     pub ack: Bytes,
     /// A congestion notification packet.
+    #[serde(default = "bytes::<{ size::CNP.get() }>")]
+    #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_SIZE))]
     pub cnp: Bytes,
     /// A PAUSE or RESUME frame.
+    #[serde(default = "bytes::<{ size::PAUSE.get() }>")]
+    #[schemars(extend("least" = "1 B", "most" = LARGEST, "wrong" = NO_SIZE))]
     pub pause: Bytes,
-    /// The DSCP of congestion notification packets in captures and on a wire, 0 to 63, none that a class of data has.
+    /// The DSCP of congestion notification packets in captures and on a wire, none that a class of data has.
     /// It changes no result: they are control packets, which have strict priority. Default: 0, as ACKs have.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("maximum" = 63, "wrong" = NO_DSCP))]
     pub cnp_dscp: Option<u8>,
 }
 
-impl Default for Packet {
-    fn default() -> Self {
-        use fanin_wire::size;
-        Self {
-            // Dart VI-A, the only packet size that the paper gives.
-            payload: Bytes(1460),
-            header: size::DATA_HEADER,
-            ack: size::ACK,
-            cnp: size::CNP,
-            pause: size::PAUSE,
-            cnp_dscp: None,
-        }
-    }
-}
+/// The error of a packet that is too large or empty.
+const NO_SIZE: &str = "{} is not a possible size; it is 1 to 65535 B";
+
+/// The errors of other impossible values.
+const NO_DSCP: &str = "{} is not a possible DSCP; it has six bits: 0 to 63";
+const NO_FACTOR: &str = "{} is not a possible factor; it is above 0 and at most 1000, like 0.125";
 
 /// Buffers of the switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -326,10 +184,13 @@ pub struct Pool {
     /// Whether classes are lossless or lossy, unless they set it themselves.
     pub policy: Policy,
     /// Dynamic threshold of a lossy egress queue: it may grow to this many times the free pool.
-    #[serde(default = "alpha")]
+    #[serde(default = "ratio::<1, 1>")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
     pub alpha: f64,
     /// Dynamic threshold of a lossless ingress: it is paused above this many times the free pool.
-    #[serde(default = "pfc_alpha")]
+    // HPCC section 5.1: an ingress is paused at 11 % of the free buffer, the equilibrium of this threshold.
+    #[serde(default = "ratio::<1, 8>")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
     pub pfc_alpha: f64,
     /// Bytes of the pool reserved per lossless ingress for packets that arrive after a PAUSE was sent.
     #[serde(default)]
@@ -337,14 +198,6 @@ pub struct Pool {
     /// XON offset: a paused ingress resumes when it holds this much less than the PAUSE threshold. Default: two full
     /// packets.
     pub xon_offset: Option<Bytes>,
-}
-
-fn alpha() -> f64 {
-    1.0
-}
-fn pfc_alpha() -> f64 {
-    // HPCC section 5.1: an ingress is paused at 11 % of the free buffer, the equilibrium of this threshold.
-    0.125
 }
 
 /// Credit flow control as in InfiniBand, instead of PFC. Each class is a virtual lane. Both ends of each link, hosts
@@ -421,124 +274,11 @@ pub enum PerLink {
     PerLink,
 }
 
-/// When a queue sets the congestion mark, by the data bytes queued in it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Marking {
-    /// Never.
-    #[default]
-    Off,
-    /// Whenever the queue is above a threshold.
-    Step {
-        /// The threshold; a queue of exactly this size does not mark.
-        above: Bytes,
-        /// When the queue is compared with the threshold.
-        #[serde(default)]
-        at: MarkAt,
-    },
-    /// With a probability that rises from 0 at `min` to `probability` at `max`, and is 1 above.
-    Red {
-        /// At or below this, no packet is marked.
-        min: Bytes,
-        /// Above this, every packet is marked.
-        max: Bytes,
-        /// Probability at `max`, 0 to 1.
-        probability: f64,
-        /// When the queue is compared with the thresholds.
-        #[serde(default)]
-        at: MarkAt,
-    },
-    /// RED on a moving average of the queue, as in ns-2 and with its defaults, but without drops. Packets are marked as
-    /// they are enqueued.
-    RedAverage {
-        /// Below this average, no packet is marked.
-        min: Bytes,
-        /// The average at which the marking probability reaches `probability`. Default: 3 times `min`.
-        max: Option<Bytes>,
-        /// Probability at `max`, above 0 and at most 1.
-        #[serde(default = "red_probability")]
-        probability: f64,
-        /// Weight of a new sample in the average, above 0 and at most 1; DCTCP's "weight 9" is 2^-9 = 0.001953125.
-        #[serde(default = "red_weight")]
-        weight: f64,
-        /// Whether the probability rises from `probability` at `max` to 1 at twice `max`; otherwise it is 1 from `max`
-        /// on.
-        #[serde(default = "yes")]
-        gentle: bool,
-        /// Whether marks are at least 1/p packets apart (ns-2's `wait`); otherwise their distance is uniform from the
-        /// first packet on.
-        #[serde(default = "yes")]
-        wait: bool,
-        /// Mean packet size, in which queue lengths are counted. Default: a full packet.
-        mean_packet: Option<Bytes>,
-        /// Packet size for the decay over an idle time, as if packets of this size had been sent. Default:
-        /// `mean_packet`.
-        idle_packet: Option<Bytes>,
-    },
-    /// A proportional-integral (PI) controller, as in ns-2 and with its defaults, but without drops: once per `every`,
-    /// p += a (queue - target) - b (previous queue - target), and each packet is marked with probability p.
-    Pi {
-        /// Target length of the queue. Default: 50 times `mean_packet`.
-        target: Option<Bytes>,
-        /// Gain on the present deviation from the target, per packet of mean size.
-        #[serde(default = "pi_a")]
-        a: f64,
-        /// Gain on the deviation one sample before, per packet of mean size; below `a`.
-        #[serde(default = "pi_b")]
-        b: f64,
-        /// Time between two samples. Default: 1/170 s.
-        #[serde(default = "pi_every")]
-        every: Time,
-        /// Mean packet size. Default: a full packet.
-        mean_packet: Option<Bytes>,
-    },
-}
-
-fn yes() -> bool {
-    true
-}
-fn red_probability() -> f64 {
-    red::Config::new(0, 1).max_probability
-}
-fn red_weight() -> f64 {
-    red::Config::new(0, 1).weight
-}
-fn pi_a() -> f64 {
-    pi::Config::new(1).a
-}
-fn pi_b() -> f64 {
-    pi::Config::new(1).b
-}
-fn pi_every() -> Time {
-    pi::Config::new(1).every
-}
-
-/// When a queue is compared with its marking threshold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MarkAt {
-    /// When a packet is enqueued; the packet itself is not counted.
-    Enqueue,
-    /// When a packet is dequeued; the packet itself is not counted.
-    #[default]
-    Dequeue,
-}
-
-/// ECN marking on ports of one rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MarkingOfRate {
-    /// The rate of the port's link.
-    pub rate: Rate,
-    /// The marking there.
-    pub marking: Marking,
-}
-
 /// One data class. A port sends a packet of each of its data classes in turn, where they have one (round robin). Once a
 /// class has a `priority` or a `weight`, ports of switches and of hosts choose by these instead, as in enhanced
 /// transmission selection (802.1Qaz): of the classes that have something to send, those of the highest priority send,
 /// and they share by weight, in bytes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Class {
     /// Its name, for `class` of a traffic.
@@ -552,19 +292,23 @@ pub struct Class {
     pub marking_by_rate: Vec<MarkingOfRate>,
     /// Fraction of the buffer reserved for it, like 0.5: of each port, or of the pool, headroom included. Default: it
     /// shares the unreserved part with the other classes that set none.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    #[schemars(extend("wrong" = "{} is not a possible share; it is above 0 and at most 1, like 0.5"))]
     pub share: Option<f64>,
     /// Its own dynamic threshold in a pool. Default: `buffer.alpha`, or `buffer.pfc_alpha` if it is lossless.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
     pub alpha: Option<f64>,
-    /// The DSCP of its packets in captures and on a wire, 0 to 63, one that no other class has. It changes no result.
+    /// The DSCP of its packets in captures and on a wire, one that no other class has. It changes no result.
     /// Default: 8 times the number of the class, from 1 on (class selector).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("maximum" = 63, "wrong" = NO_DSCP))]
     pub dscp: Option<u8>,
-    /// Strict priority, 1 to 7: a class of priority 1 is served before those of 2, and so on. Several classes may have
+    /// Strict priority: a class of priority 1 is served before those of 2, and so on. Several classes may have
     /// the same. Default: it is served after all classes that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 7))]
     pub priority: Option<u8>,
-    /// Its weight among the classes of its priority, 1 to 1000: weights 15 and 5 give three bytes to one. By deficit
+    /// Its weight among the classes of its priority: weights 15 and 5 give three bytes to one. By deficit
     /// round robin (Shreedhar and Varghese 1995): in its turn a class sends its weight times the largest packet, where
     /// the weights of one priority are first divided by their greatest common divisor. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -599,8 +343,10 @@ pub enum Release {
 pub struct LinkChange {
     /// Names of the two nodes, such as "tor0" and "h3".
     pub between: [String; 2],
-    /// Probability that a packet is lost, per direction; at least 0 and below 1.
+    /// Probability that a packet is lost, per direction.
     #[serde(default)]
+    #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1))]
+    #[schemars(extend("wrong" = "{} is not a probability of loss; it is at least 0 and below 1, like 0.001"))]
     pub error_rate: f64,
     /// Outages as pairs of begin and end, in order and with time between them.
     #[serde(default)]

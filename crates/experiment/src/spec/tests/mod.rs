@@ -1,6 +1,7 @@
 //! Tests of specs: examples, every kind of error, and arbitrary input.
 
 mod arbitrary;
+mod bounds;
 mod dscp;
 mod errors;
 mod examples;
