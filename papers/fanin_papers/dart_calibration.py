@@ -36,7 +36,7 @@ from fanin_papers.experiment import (
 )
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 # DCQCN's row of Table I: rows E5, E14 and E15
 

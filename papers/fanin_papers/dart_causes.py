@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from fanin.plot import label_axes
-from fanin.plot.axes import set_axis
-from fanin.plot.base import shades
+from fanin.plot import label_axes, set_axis, shades
 from fanin.style import style_of
 from fanin_papers.dart_mix import (
     CALIBRATED_US,
@@ -42,7 +40,7 @@ from fanin_papers.experiment import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 # Causes of the differences: one change at a time, at 40 %
 

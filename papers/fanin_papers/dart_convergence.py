@@ -16,7 +16,7 @@ from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures,
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 RTT_US = 20.0
 """Without queues and the time to send a packet, as the paper counts it."""

@@ -14,7 +14,7 @@ from fanin.plot import indexed_line, label_axes
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 SLOW = "initial_rate = 0.0625, w_init = 0.0625"
 SCHEMES = {

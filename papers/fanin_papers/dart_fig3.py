@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 # Fig. 3: a long flow and an incast
 

@@ -17,7 +17,7 @@ from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 # Fig. 6: a message around a hot link
 

@@ -11,8 +11,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from fanin.plot import label_axes
-from fanin.plot.axes import set_axis
+from fanin.plot import label_axes, set_axis
 from fanin.style import style_of
 from fanin_papers.common import SEEDS
 from fanin_papers.dart_mix import LOADS, SHORT_SHARE, TABLE_1, TABLE_2, at
@@ -40,7 +39,7 @@ from fanin_papers.experiment import Experiment, Key, Measured, Measures, Row, Ve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 PAPER = {20: {IOFD: 0.69, DASR_LA: 0.21, DART: 0.16}, 60: {IOFD: 0.21, DASR_LA: 0.23, DART: 0.07}}
 """Fig. 14, p99 over DCQCN's, as far as section VI-C prints it. Pri-Q, it says, does not improve at low loads."""

@@ -21,7 +21,7 @@ from fanin_papers.hpcc_runs import queued, watched
 from fanin_papers.on_wire import EVERY_US, NO_PAUSES, SIMULATOR, WIRE, compared, in_both, slower
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 WHOLE = "1"
 SHARES = (WHOLE, "0.98", "0.96")

@@ -23,7 +23,7 @@ from fanin_papers.dart_typical import TCP
 from fanin_papers.experiment import Change, Key, Measured, Measures, pooled
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 TYPICAL, LIGHT, HEAVY = "typical", "light", "heavy"
 

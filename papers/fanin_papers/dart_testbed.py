@@ -18,7 +18,6 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin.measures import nearest_rank
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.captured import dart_packets
 from fanin_papers.common import mean, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 GBPS, LINK_US = 43.483, 2.616
 WIRE, ACK = 4096 + 26 + 20, 30 + 4
@@ -76,7 +75,7 @@ def measure(result: Result) -> Measured:
     """Of long bursts the throughput by groups of messages; of short ones the parts of each convergence time."""
     if result.watch().height:
         return measure_throughput(result)
-    return convergence(dart_packets(result), starts_us(result))
+    return convergence(result.packets(), starts_us(result))
 
 
 def starts_us(result: Result) -> NDArray[np.float64]:
@@ -96,15 +95,15 @@ def convergence(packets: pl.DataFrame, starts: NDArray[np.float64]) -> Measured:
     data, acks = packets.filter(pl.col("parts").is_null()), packets.filter(pl.col("parts").is_not_null())
     at_r = data.filter(pl.col("port") == "sw>r").with_columns(us=pl.col("us") + PACKET_US + LINK_US)
     bursts = at_r.filter(pl.col("sender") == SFS)["us"].to_numpy()
-    long = at_r.filter(pl.col("sender") == LFS).sort("number")
-    numbers, arrived = long["number"].to_numpy(), long["us"].to_numpy()
+    long = at_r.filter(pl.col("sender") == LFS).sort("psn")
+    numbers, arrived = long["psn"].to_numpy(), long["us"].to_numpy()
     sent = data.filter(pl.col("port") == "lfs>sw")
-    sent_us, sent_number = sent["us"].to_numpy(), sent["number"].to_numpy()
+    sent_us, sent_number = sent["us"].to_numpy(), sent["psn"].to_numpy()
     told = acks.filter(pl.col("receiver") == LFS)
     leave = told.filter(pl.col("port") == "r>sw")
     back = told.filter(pl.col("port") == "sw>lfs")["us"].to_numpy() + ACK_US + LINK_US
     two = np.flatnonzero((leave["of"] == 2 * leave["parts"]).to_numpy())
-    leave_us, answered = leave["us"].to_numpy(), leave["number"].to_numpy()
+    leave_us, answered = leave["us"].to_numpy(), leave["psn"].to_numpy()
     found: Measured = {part: [] for part in PARTS}
     for start in starts:
         first = bursts[np.searchsorted(bursts, start) :][:1]

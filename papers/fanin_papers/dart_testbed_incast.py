@@ -40,7 +40,7 @@ from fanin_papers.experiment import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 DEGREES = (2, 4, 8, 12, 16)
 MOST = 16

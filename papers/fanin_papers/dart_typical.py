@@ -36,7 +36,7 @@ from fanin_papers.experiment import (
 )
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 # Fig. 11(a), 12(a), 13(a), Tables I and II: the typical mix
 

@@ -30,7 +30,7 @@ from fanin_papers.experiment import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 PACKET_BYTES = 1538
 """A full packet on the wire of these specs: 1,460 B of payload, 40 B of TCP/IP, 38 B of Ethernet with preamble and

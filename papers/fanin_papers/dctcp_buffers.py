@@ -12,8 +12,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fanin.plot import label_axes, scheme_line
-from fanin.plot.base import legend_below
+from fanin.plot import label_axes, legend_below, scheme_line
 from fanin.style import style_of
 from fanin_papers.common import mean, seeds
 from fanin_papers.dctcp import SCHEMES, cdf, percentile, quantile, under
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 ANEW = "newreno, window anew per query"
 WINDOWS = {

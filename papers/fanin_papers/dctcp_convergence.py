@@ -19,7 +19,7 @@ from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures,
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 FLOWS = ("s1", "s2", "s3", "s4", "s5")
 CROWD = 90

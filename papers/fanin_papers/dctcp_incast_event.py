@@ -10,8 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin import measures as of
-from fanin.plot import indexed_line, label_axes
-from fanin.plot.base import legend_below
+from fanin.plot import indexed_line, label_axes, legend_below
 from fanin_papers.common import seeds
 from fanin_papers.dctcp import quantile
 from fanin_papers.experiment import (
@@ -31,7 +30,7 @@ from fanin_papers.experiment import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 RTO_MS = 300
 WORKERS = 43

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from fanin import measures as of
-from fanin.plot import label_axes, scheme_line
-from fanin.plot.base import legend_below
+from fanin.plot import label_axes, legend_below, scheme_line
 from fanin_papers.common import log_ticks, mean, seeds
 from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, quantile, under
 from fanin_papers.experiment import (
@@ -33,7 +32,7 @@ from fanin_papers.experiment import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 # Figs. 19 and 20: incast
 

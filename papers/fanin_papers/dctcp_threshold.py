@@ -31,7 +31,7 @@ from fanin_papers.experiment import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 PAYLOAD_SHARE = 1460 / PACKET_BYTES
 """The payload that a full link carries, as a share of its rate."""

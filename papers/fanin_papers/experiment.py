@@ -10,12 +10,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fanin import _core
-from fanin.result import Result
-from fanin.runs import Job, map_jobs
-from fanin.sweeps.work import Measured as Measured
+from fanin import Result, __version__
+from fanin.jobs import Job
+from fanin.jobs import Measured as Measured
 from fanin_papers.common import OverSeeds, mean
-from fanin_papers.kept import Kept, Taken
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -147,8 +145,6 @@ class Study:
 
     experiment: Experiment
     measures: dict[Key, Measured]
-    complete: bool
-    """Every run of the sweep was completed."""
     quick: bool = False
     """Its runs are those of the short version."""
     packet_hops: int = 0
@@ -178,51 +174,12 @@ class Study:
         return {
             "experiment": self.experiment.id,
             "title": self.experiment.title,
-            "version": _core.__version__,
+            "version": __version__,
             "quick": self.quick,
             "runs": len(self.measures),
             "packet_hops": self.packet_hops,
             "rows": [asdict(row) for row in self.rows()],
         }
-
-
-def run_experiment(
-    experiment: Experiment,
-    specs: Path,
-    *,
-    quick: bool = False,
-    workers: int = 1,
-    progress: bool = True,
-    keep: Path | None = None,
-) -> Study:
-    """Runs a whole sweep, less the runs that were kept in the folder `keep`, where finished ones are kept. After Ctrl-C
-    the study has the runs that were done and is not complete."""
-    base = Job.of(specs / experiment.spec)
-    sweep = {key: job(base, key, change) for key, change in experiment.sweep(quick).items()}
-    kept = None if keep is None else Kept(keep / experiment.id, experiment.measure)
-    done: dict[Key, Taken] = {}
-    if kept is not None:
-        done = {key: found for key, one in sweep.items() if (found := kept.find(one)) is not None}
-    todo = {one.label: key for key, one in sweep.items() if key not in done}
-
-    def take(result: Result) -> None:
-        if result.cancelled:
-            return
-        taken = Taken(experiment.measure(result), int(result.manifest["packet_hops"]))
-        key = todo[result.label]
-        if kept is not None:
-            kept.keep(sweep[key], taken)
-        done[key] = taken
-
-    if todo:
-        map_jobs([sweep[key] for key in todo.values()], take, workers=workers, progress=progress)
-    return Study(
-        experiment,
-        {key: done[key].measured for key in sweep if key in done},
-        complete=len(done) == len(sweep),
-        quick=quick,
-        packet_hops=sum(taken.packet_hops for taken in done.values()),
-    )
 
 
 def job(base: Job, key: Key, change: Change) -> Job:

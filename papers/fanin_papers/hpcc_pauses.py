@@ -15,7 +15,7 @@ from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 INCASTS, STORM, WATCHED = "incasts", "storm", "storm, watchdog"
 CASES = (INCASTS, STORM, WATCHED)

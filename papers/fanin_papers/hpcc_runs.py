@@ -14,7 +14,7 @@ from fanin_papers.experiment import Change, Key
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 HPCC, DCQCN, FIVE, OWN = "hpcc", "dcqcn-vendor", "dcqcn-vendor (F = 5)", "dcqcn"
 

@@ -37,7 +37,7 @@ from fanin_papers.hpcc_scale import (
 from fanin_papers.hpcc_sizes import between, percentile, queue_percentiles
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 COMPARED = (HPCC, DCQCN, DCTCP)
 CASES = {

@@ -15,7 +15,7 @@ from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures,
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched, windows
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 ETA = 0.95
 PER_US = 12_500.0

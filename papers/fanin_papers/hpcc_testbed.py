@@ -9,8 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fanin.measures import jain
-from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin.plot.base import shades
+from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin.style import styles_of
 from fanin_papers.common import mean
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, over_seeds, pooled
@@ -28,7 +27,7 @@ from fanin_papers.hpcc_runs import (
 )
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 LINE_GBPS = 25.0
 BOTH = (HPCC, DCQCN)

@@ -18,7 +18,7 @@ from fanin_papers.hpcc_runs import queued, watched
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 # A.1: a queue of periodic sources
 

@@ -11,8 +11,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.measures import reported
-from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin.plot.base import shades
+from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin_papers.common import log_ticks, mean, seeds
 from fanin_papers.experiment import (
     Change,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 EDGES_KB = (0, 10, 30, 50, 80, 200, 1000, 2000, 5000, 10_000, 30_000)
 """Of the bins of message sizes."""

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from fanin import _core, measures
-from fanin.runs import Job
+import fanin
+from fanin import SpecError, measures
+from fanin.jobs import Job
 from fanin_papers import SPECS
 from fanin_papers.common import seeds
 from fanin_papers.dctcp_benchmark_runs import SIZES, background, queries
@@ -27,7 +28,7 @@ from fanin_papers.overview import measure as overview
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fanin.result import Result
+    from fanin import Result
     from fanin_papers.experiment import Measured, Measures, Row
 
 SINGLE_THRESHOLD = ("dctcp", "dctcp-rate")
@@ -97,7 +98,7 @@ class Ground:
         job = Job.of(SPECS / self.spec, self.changes(scheme)).using(scheme, None)
         try:
             job.resolve()
-        except _core.SpecError as error:
+        except SpecError as error:
             return str(error)
         return next((warning for warning in job.warnings() if "].scheme: " in warning), None)
 
@@ -111,7 +112,7 @@ def over_tcp(scheme: str) -> bool:
 
 def schemes() -> list[str]:
     """The schemes of the matrix, in the order of the list of schemes."""
-    first = dict.fromkeys(row["presets"][0] for row in _core.schemes())
+    first = dict.fromkeys(row["presets"][0] for row in fanin.schemes())
     return [name for name in first if name not in LEFT_OUT]
 
 
@@ -204,9 +205,9 @@ def measure(result: Result) -> Measured:
     ground = next(one for one in GROUNDS if _name_of(one) == result.spec["name"])
     found = overview(result)
     taken: Measured = {
-        name: [float(value)]
+        name: [float(found[name][0])]
         for name in ("goodput_gbps", "paused_us", "drops", "timeouts", "unfinished", "jain")
-        if (value := found[name]) is not None
+        if found[name]
     }
     posted = measures.messages(result)
     for number, (low, high) in enumerate(ground.bins):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from fanin import measures, table
-from fanin.over_seeds import Estimate, estimate
+from fanin.measures import Estimate, estimate
 from fanin.plot import scheme_line
 from fanin_papers import matrix, matrix_causes
 from fanin_papers.common import log_ticks

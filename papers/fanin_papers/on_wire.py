@@ -18,8 +18,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from fanin.jobs import PLACES
 from fanin.plot import label_axes, scheme_line
-from fanin.runs import PLACES
 from fanin_papers import dart_testbed, dart_testbed_incast, hpcc_testbed
 from fanin_papers.dart_testbed import HARDWARE, LONG_BURSTS, NEXT_ACK, PACKET_US, PAPER_US, SOFTWARE
 from fanin_papers.dart_testbed_incast import DASR, INFINIBAND, STEP_2
@@ -29,7 +29,7 @@ from fanin_papers.hpcc_runs import watched
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 SIMULATOR, WIRE = PLACES
 

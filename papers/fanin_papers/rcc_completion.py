@@ -43,7 +43,7 @@ from fanin_papers.rcc_incast import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 SIZES_KB = range(10, 101, 10)
 FEW_SENDERS = 30

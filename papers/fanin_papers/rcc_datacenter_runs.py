@@ -21,7 +21,7 @@ from fanin_papers.experiment import Change, Key, Measured
 from fanin_papers.rcc_incast import SCHEMES
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 LOADS = range(10, 91, 10)
 """The offered loads in per cent."""

@@ -17,7 +17,7 @@ from fanin_papers.sawtooth import PACKET_BYTES, Path, sawtooth
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fanin.result import Result
+    from fanin import Result
 
 PAPER = Path(1, 160, 40)
 """Section 6: 1 Gb/s, four links of 40 us, K = 40 packets."""

@@ -9,8 +9,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin import measures as of
-from fanin.plot import indexed_line, label_axes
-from fanin.plot.base import shades
+from fanin.plot import indexed_line, label_axes, shades
 from fanin_papers.common import mean
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
 from fanin_papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
@@ -18,7 +17,7 @@ from fanin_papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 # Fig. 12(a,b): five flows, one more every 20 ms
 

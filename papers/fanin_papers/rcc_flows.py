@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
-from fanin.style import MORE_COLOURS, PURPLE
+from fanin.style import COLOURS, MORE_COLOURS
 from fanin_papers.common import mean
 from fanin_papers.dctcp import percentile, quantile
 from fanin_papers.experiment import (
@@ -27,7 +27,7 @@ from fanin_papers.experiment import (
 )
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 SCHEMES = ("newreno", "dctcp", "ictcp", "rcc")
 OTHERS = SCHEMES[:-1]
@@ -57,7 +57,7 @@ def ten_seeds(quick: bool) -> Sequence[int]:
 def line(name: str) -> dict[str, Any]:
     """The curve of a scheme or of a variant of it."""
     if name == "rcc":
-        return scheme_line(name) | {"linestyle": "-", "color": PURPLE}
+        return scheme_line(name) | {"linestyle": "-", "color": COLOURS[3]}
     return scheme_line("rcc") | {"linestyle": "--", "color": MORE_COLOURS[3]} if "," in name else scheme_line(name)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes
-from fanin.result import Result
-from fanin.style import BLUE, ORANGE
+from fanin.style import COLOURS
 from fanin_papers.common import mean, seeds
 from fanin_papers.dctcp import quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, gain_band, pooled
@@ -101,8 +101,8 @@ def draw(measures: Measures) -> Figure:
     figure = Figure(figsize=(13, 9), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, shown, paper, title in (
-        (panels[0], {WAITING: BLUE, MEAN: ORANGE}, 47.5, "mean queue"),
-        (panels[1], {TAIL: BLUE}, 51.2, "99th percentile of completion times"),
+        (panels[0], {WAITING: COLOURS[0], MEAN: COLOURS[4]}, 47.5, "mean queue"),
+        (panels[1], {TAIL: COLOURS[0]}, 51.2, "99th percentile of completion times"),
     ):
         names = {WAITING: "while packets wait", MEAN: "first SYN to last byte", TAIL: None}
         for side, (what, colour) in enumerate(shown.items()):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
-from fanin.spec import section
 from fanin.style import style_of
-from fanin_papers.captured import tcp_packets
 from fanin_papers.common import mean
 from fanin_papers.dctcp import cdf, percentile, quantile
 from fanin_papers.experiment import (
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 SCHEMES = {
     "newreno": '{ id = "newreno", initial_window = 1 }',
@@ -346,8 +344,8 @@ def measure_6(result: Result) -> Measured:
     hops = result.hops()
     if hops.height > 0:
         measured["second_round"] = [second_round(hops)]
-    if "capture" in section(result.spec, "measure"):
-        measured["most_packets"] = [most_packets(tcp_packets(result))]
+    if "capture" in cast("dict[str, object]", result.spec["measure"]):
+        measured["most_packets"] = [most_packets(result.packets())]
     return measured
 
 
@@ -360,7 +358,7 @@ def second_round(hops: pl.DataFrame) -> float:
 
 def most_packets(packets: pl.DataFrame) -> float:
     """The most packets of any size that wait for the receiver at one time."""
-    wire_ps = (pl.col("payload") + 40) * 8000
+    wire_ps = (pl.col("payload_bytes") + 40) * 8000
     leaves = pl.col("port") == "sw0>h0"
     changes = packets.select(
         pl.when(leaves).then("time_ps").otherwise(pl.col("time_ps") + wire_ps + BASE_RTT_PS / 4).alias("time_ps"),

@@ -11,7 +11,6 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.captured import tcp_packets
 from fanin_papers.common import seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 from fanin_papers.rcc_incast import (
@@ -28,7 +27,7 @@ from fanin_papers.rcc_incast import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 # Fig. 2: senders that start at random times
 
@@ -172,15 +171,15 @@ def measure_3(result: Result) -> Measured:
 
     An ACK counts at the time at which the receiver sent it, so that both ends estimate over the same time.
     """
-    packets = tcp_packets(result)
-    data = packets.filter(port="sw0>h0", sender=1).filter(pl.col("payload") > 0)
+    packets = result.packets()
+    data = packets.filter(port="sw0>h0", sender=1).filter(pl.col("payload_bytes") > 0)
     acks = packets.filter(port="sw0>h1").filter(pl.col("ack") > 1)
     arrived_us = data["time_ps"].to_numpy() / 1e6 + PACKET_US + LINK_US
     sent_us = acks["time_ps"].to_numpy() / 1e6 - LINK_US - ACK_US
     covered = np.maximum(np.diff(acks["ack"].to_numpy(), prepend=1), 0).astype(np.float64)
     until_us = result.simulated_ms * 1e3
     marked, echoed = data["marked"].to_numpy(), acks["echo"].to_numpy()
-    sizes = data["payload"].to_numpy().astype(np.float64)
+    sizes = data["payload_bytes"].to_numpy().astype(np.float64)
     return {
         "receiver": estimate(arrived_us, sizes, marked, until_us).tolist(),
         "bytes": estimate(sent_us, covered, echoed, until_us).tolist(),

@@ -27,7 +27,7 @@ from fanin_papers.experiment import (
 from fanin_papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 GROUPS = ("s1", "s2", "s3")
 CALM, AVERAGED = "rcc, slow start to 8", "rcc, mean alpha"

@@ -15,7 +15,7 @@ from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures,
 from fanin_papers.sawtooth import PACKET_BYTES
 
 if TYPE_CHECKING:
-    from fanin.result import Result
+    from fanin import Result
 
 QUEUE_MAXSIZE = 40
 PACKET_US = 12.0

@@ -17,7 +17,7 @@ from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures,
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fanin.result import Result
+    from fanin import Result
 
 PACKET_BYTES = 1500
 
