@@ -26,14 +26,7 @@ from fanin_papers.dart_mix import (
     traffic,
     window,
 )
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row
 
 if TYPE_CHECKING:
     from fanin import Result
@@ -46,13 +39,7 @@ def sweep_calibration(quick: bool) -> dict[Key, Change]:
     return {
         (law, who, us, percent, 1): Change(
             "dcqcn",
-            (
-                *load(percent),
-                *population(who),
-                *jitter(us),
-                f"network.marking={LAWS[law]}",
-                *window(quick, "10 ms"),
-            ),
+            (*load(percent), *population(who), *jitter(us), f"network.marking={LAWS[law]}", *window(quick, "10 ms")),
         )
         for law in ((STEP,) if quick else LAWS)
         for who in ((SNAPSHOT,) if quick else (SNAPSHOT, POISSON, EVERY_SERVER))
@@ -129,23 +116,20 @@ def rows_calibration(measures: Measures) -> list[Row]:
         }
         ran = {us: values for us, values in found_at.items() if values}
         rows.append(
-            row(
-                f"marked, {law}, any load and long flows; jitter {' / '.join(map(str, ran))} us",
-                "17 / 41 / 67 %",
-                " / ".join(f"{min(values):.1f} to {max(values):.1f}" for values in ran.values()) + " %",
-                "chosen by it, not scored",
-                "calibrated",
+            Row.of(
+                "dart-table1-values (row of DCQCN)",
+                f"marked, {law}, any load and long flows; jitter {' / '.join(map(str, ran))} us | 17 / 41 / 67 % "
+                f"| {' / '.join(f'{min(values):.1f} to {max(values):.1f}' for values in ran.values()) + ' %'} "
+                "| chosen by it, not scored | calibrated",
             )
         )
     for percent, paper in zip(LOADS, TABLE_1["dcqcn"], strict=True):
         marked = at(measures, (STEP, SNAPSHOT, CALIBRATED_US, percent), "marked")
         rows.append(
-            row(
-                f"marked at {percent} %, {STEP}, {CALIBRATED_US} us",
-                f"{paper} %",
-                f"{marked:.1f} %",
-                "chosen by it, not scored",
-                "calibrated",
+            Row.of(
+                "dart-table1-values (row of DCQCN)",
+                f"marked at {percent} %, {STEP}, {CALIBRATED_US} us | {paper} % | {marked:.1f} % "
+                "| chosen by it, not scored | calibrated",
             )
         )
     return rows

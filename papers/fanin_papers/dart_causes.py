@@ -22,20 +22,8 @@ from fanin_papers.dart_mix import (
     traffic,
     window,
 )
-from fanin_papers.dart_typical import (
-    ONE_LANE,
-    WITH_WINDOW,
-    under,
-)
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-)
+from fanin_papers.dart_typical import ONE_LANE, WITH_WINDOW, under
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,24 +119,14 @@ def rows_causes(measures: Measures) -> list[Row]:
         tail = {scheme: at(measures, (variant, scheme), "p99_us") for scheme in SCHEMES_CAUSES}
         spread = tail["dcqcn"] / at(measures, (variant, "dcqcn"), "p50_us")
         ratio = tail["dcqcn"] / tail["dart"]
-        rows += [
-            Row(
-                f"dart-fig11a-rdma79 ({variant})",
-                "p99 of DCQCN / Dart at 40 %",
-                "4.8",
-                f"{ratio:.2f} (" + ", ".join(f"{scheme} {tail[scheme]:.0f}" for scheme in SCHEMES_CAUSES) + " us)",
-                "3 to 7",
-                band(ratio, 3, 7),
-            ),
-            Row(
-                f"dart-tail-over-median ({variant})",
-                "p99 / median of DCQCN at 40 %",
-                "5 to 10",
-                f"{spread:.1f}",
-                "2.5 to 20",
-                band(spread, 2.5, 20),
-            ),
-        ]
+        rows += Row.table(f"""
+            dart-fig11a-rdma79 ({variant})
+            p99 of DCQCN / Dart at 40 % | 4.8
+                | {f"{ratio:.2f} (" + ", ".join(f"{scheme} {tail[scheme]:.0f}" for scheme in SCHEMES_CAUSES) + " us)"}
+                | 3 to 7 | {band(ratio, 3, 7)}
+            dart-tail-over-median ({variant})
+            p99 / median of DCQCN at 40 % | 5 to 10 | {spread:.1f} | 2.5 to 20 | {band(spread, 2.5, 20)}
+        """)
     return rows
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -147,7 +146,7 @@ def _rows_of_rcp(measures: Measures) -> list[Row]:
         ours = settled(measures[name, 2, 1], name, 0.05)
         claim = f"dart-fig15-rcp ({name})"
         what = "RTT from the join until both rates are within 5 % of 5 Gb/s"
-        found.append(Row(claim, what, "about 60", told(ours), "10 to 90", band(ours, 10, 90)))
+        found.append(Row.of(claim, f"{what} | about 60 | {told(ours)} | 10 to 90 | {band(ours, 10, 90)}"))
         ratio = ours / dart
         found.append(Row.by("strict", claim, "times Dart's", "60", ratio, ".0f", "at least 8"))
     return found
@@ -172,42 +171,50 @@ def _rows_of_dart(measures: Measures) -> list[Row]:
     got = (total[step:] - total[:-step]) * 8 / (3 * RTT_US) / 1e3
     off = float(np.abs(got / GOODPUT_GBPS - 1).max())
     return [
-        Row(
+        Row.of(
             claim,
-            "RTT from the second flow's first packet at the receiver until both shares are 5 Gb/s",
-            "1",
-            told(after),
-            f"at most {limit:.2f}",
-            strict(after <= limit),
+            "RTT from the second flow's first packet at the receiver until both shares are 5 Gb/s | 1 "
+            f"| {told(after)} | at most {limit:.2f} | {strict(after <= limit)}",
         ),
         Row.by("strict", claim, "largest change of a share after that", "none", worst, ".1%", "at most 2 %"),
-        Row(
+        Row.of(
             claim,
-            f"payload of 3 RTT ({3 * RTT_US / wire_us(1500):.0f} packets of {PAYLOAD} B), farthest from the line",
-            "full",
-            f"{off:.1%}",
-            "at most 3 %",
-            strict(off <= 0.03),
+            f"payload of 3 RTT ({3 * RTT_US / wire_us(1500):.0f} packets of {PAYLOAD} B), farthest from the line "
+            f"| full | {off:.1%} | at most 3 % | {strict(off <= 0.03)}",
         ),
     ]
 
 
 def _rows_of_iterations(measures: Measures) -> list[Row]:
-    row = partial(Row, "dart-fig1-iterations")
     need = {name: settled(measures[name, 2, 1], name, 0.1) for name in SCHEMES}
     what = "RTT until both rates are within 10 % of half the line"
     dart = need["dart-dasr"]
     papers = {"rcp": "60", "dcqcn": "many", "timely": "50", LONG_PATH: "50"}
-    found = [row(f"dart-dasr: {what}", "1", told(dart), "at most 2", strict(dart <= 2))]
+    found = [Row.of("dart-fig1-iterations", f"dart-dasr: {what} | 1 | {told(dart)} | at most 2 | {strict(dart <= 2)}")]
     for name, paper in papers.items():
         least = 20 if name.startswith("timely") else 2
         accept = f"above {least}" if least == 2 else f"at least {least}"
-        found.append(row(f"{name}: {what}", paper, told(need[name]), accept, strict(need[name] >= least)))
+        found.append(
+            Row.of(
+                "dart-fig1-iterations",
+                f"{name}: {what} | {paper} | {told(need[name])} | {accept} | {strict(need[name] >= least)}",
+            )
+        )
     for name in ITERATIVE:
         off = swings(measures[name, 2, 1], name, 0.1)
-        found.append(row(f"{name} over- or undershoots", "yes", "yes" if off else "no", "yes", strict(off)))
+        found.append(
+            Row.of(
+                "dart-fig1-iterations",
+                f"{name} over- or undershoots | yes | {'yes' if off else 'no'} | yes | {strict(off)}",
+            )
+        )
     off = swings(measures["dart-dasr", 2, 1], "dart-dasr", 0.1)
-    found.append(row("dart-dasr over- or undershoots", "no", "yes" if off else "no", "no", strict(not off)))
+    found.append(
+        Row.of(
+            "dart-fig1-iterations",
+            f"dart-dasr over- or undershoots | no | {'yes' if off else 'no'} | no | {strict(not off)}",
+        )
+    )
     return found
 
 

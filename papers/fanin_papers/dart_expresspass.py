@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,19 +104,19 @@ def rows(measures: Measures) -> list[Row]:
     for name in SCHEMES:
         for reading, until in (("fair", f"Jain's index is {FAIR}"), ("settled", "it is as high as it stays")):
             claim, what = f"dart-sec6d-expresspass ({name}, {reading})", f"round trips until {until}"
-            row = partial(Row, claim)
             small, large = (typical(measures, name, network, reading) for network in NETWORKS)
             if name == "dart-dasr":
                 verdict = band(large, 0, 2)
-                found.append(row(f"{what}, fat tree", "1", told(large), "at most 2", verdict))
+                found.append(Row.of(claim, f"{what}, fat tree | 1 | {told(large)} | at most 2 | {verdict}"))
                 continue
             most = strict(large > 2 * small)
             over = f"{told(large)} to {told(small)}"
-            found += [
-                row(f"{what}, dumbbell", "4", told(small), "at most 8", band(small, 0, 8)),
-                row(f"{what}, fat tree", "20", told(large), "8 to 40", band(large, 8, 40)),
-                row(f"{what}: fat tree to dumbbell", "20 to 4", over, "more than twice", most),
-            ]
+            found += Row.table(f"""
+                {claim}
+                {what}, dumbbell | 4 | {told(small)} | at most 8 | {band(small, 0, 8)}
+                {what}, fat tree | 20 | {told(large)} | 8 to 40 | {band(large, 8, 40)}
+                {what}: fat tree to dumbbell | 20 to 4 | {over} | more than twice | {most}
+            """)
     return found
 
 

@@ -53,7 +53,7 @@ class Rows:
         """A row."""
         steady = self.view.reading == STEADY
         named = what if steady else f"{self.view.reading}: {what}"
-        self.found.append(Row(claim, named, paper, ours, accept, verdict, judged and steady))
+        self.found.append(Row.of(claim, f"{named} | {paper} | {ours} | {accept} | {verdict}", judged and steady))
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

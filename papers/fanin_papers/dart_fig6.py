@@ -294,7 +294,7 @@ def rows_6(measures: Measures) -> list[Row]:
     faster = run["completion_us"][0] < queued["completion_us"][0]
 
     def row(what: str, paper: str, ours: str, accept: str, verdict: Verdict) -> Row:
-        return Row(claim, what, paper, ours, accept, verdict)
+        return Row.of(claim, f"{what} | {paper} | {ours} | {accept} | {verdict}")
 
     rows = [
         row(

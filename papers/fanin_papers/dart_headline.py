@@ -283,7 +283,7 @@ def judged(measures: Measures) -> list[Row]:
 
 def text_row(claim: str, what: str, paper: str, ours: str, accept: str, verdict: Verdict) -> Row:
     """A row that is judged, under the text's reading."""
-    return Row(claim, f"{what} ({TEXT})", paper, ours, accept, verdict)
+    return Row.of(claim, f"{what} ({TEXT}) | {paper} | {ours} | {accept} | {verdict}")
 
 
 def priority(measures: Measures) -> list[Row]:
@@ -504,14 +504,10 @@ def headline(measures: Measures, name: str) -> Row:
     mean = float(np.mean([value for values in ratios.values() for value in values]))
     shown = "; ".join(f"{LABELS[s]} {', '.join(f'{value:.2f}' for value in values)}" for s, values in ratios.items())
     holds = min(value for values in ratios.values() for value in values) >= 2
-    return Row(
+    return Row.of(
         "dart-fig11a-rdma79",
-        f"{point(name, ran)}: p99 over Dart's",
-        "4.8",
-        f"{mean:.2f} ({shown})",
-        "3 to 7, each at least 2",
-        band(mean, 3, 7) if holds else "differs",
-        judged=False,
+        f"{point(name, ran)}: p99 over Dart's | 4.8 | {mean:.2f} ({shown}) | 3 to 7, each at least 2 "
+        f"| ({band(mean, 3, 7) if holds else 'differs'})",
     )
 
 
@@ -526,14 +522,10 @@ def carried(measures: Measures, name: str, percent: int) -> Row:
         f"{100 * at(measures, (name, scheme, percent), 'tor-uplink_used'):.0f} %"
         for scheme in (DCQCN, TIMELY, DART)
     )
-    return Row(
+    return Row.of(
         "dart-fig13a-throughput",
-        f"{point(name, [percent])}: Gb/s of payload offered ({short:.0f} short, {long:.0f} long) and carried",
-        "not told",
-        got,
-        "none: shown beside",
-        "calibrated",
-        judged=False,
+        f"{point(name, [percent])}: Gb/s of payload offered ({short:.0f} short, {long:.0f} long) and carried "
+        f"| not told | {got} | none: shown beside | (calibrated)",
     )
 
 
@@ -601,14 +593,10 @@ def switched(measures: Measures, base: str, what: str) -> Row:
     )
     pair = DCQCN in ran and DART in ran
     ratio = once(measures, what, DCQCN) / once(measures, what, DART) if pair else float("nan")
-    return Row(
+    return Row.of(
         "dart-fig11a-rdma79",
-        f"reading {base.split(':')[0]}, 40 %: {what.split(' | ')[1]}: p99",
-        "4.8 times Dart's",
-        got + (f"; ratio {ratio:.2f}" if pair else ""),
-        "none: switches a cause",
-        "calibrated",
-        judged=False,
+        f"reading {base.split(':')[0]}, 40 %: {what.split(' | ')[1]}: p99 | 4.8 times Dart's "
+        f"| {got + (f'; ratio {ratio:.2f}' if pair else '')} | none: switches a cause | (calibrated)",
     )
 
 

@@ -120,7 +120,7 @@ def rows(measures: Measures) -> list[Row]:
             ),
         )
         found += [
-            Row(claim, what, "not in the paper", ours, accept, strict(holds), judged=False)
+            Row.of(claim, f"{what} | not in the paper | {ours} | {accept} | ({strict(holds)})")
             for what, ours, accept, holds in told
         ]
     return found

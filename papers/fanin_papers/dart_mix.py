@@ -6,11 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fanin_papers.common import mean
-from fanin_papers.experiment import (
-    Key,
-    Measures,
-    pooled,
-)
+from fanin_papers.experiment import Key, Measures, pooled
 
 if TYPE_CHECKING:
     from fanin import Result

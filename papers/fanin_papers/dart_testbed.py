@@ -8,7 +8,6 @@ packet on and not from its first whole message; senders are paced packet by pack
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -217,26 +216,16 @@ def rows(measures: Measures) -> list[Row]:
 
 def rows_decomposition(measures: Measures, case: str) -> list[Row]:
     """What R measures with its clock alone beside what the clocks of all hosts say."""
-    row = partial(Row, f"dart-sec5a-decomposition ({case})")
     true, single = (np.asarray(pooled(measures, (case,), part)) for part in ("true", "single"))
     above = single - true
     said = f"{np.median(true):.2f} and {np.median(single):.2f} us in the median; difference"
-    return [
-        row(
-            f"measure by R's clock, of {true.size} bursts, not below the time by all clocks",
-            "never smaller",
-            f"{said} at least {above.min():.2f} us",
-            "at least 0",
-            strict(bool(above.min() >= 0)),
-        ),
-        row(
-            "measure by R's clock less the time by all clocks",
-            "equal or conservative",
-            f"at most {above.max():.2f} us",
-            f"below a message's {MESSAGE_US:.2f} us",
-            strict(bool(above.max() < MESSAGE_US)),
-        ),
-    ]
+    return Row.table(f"""
+        dart-sec5a-decomposition ({case})
+        measure by R's clock, of {true.size} bursts, not below the time by all clocks | never smaller
+            | {said} at least {above.min():.2f} us | at least 0 | {strict(bool(above.min() >= 0))}
+        measure by R's clock less the time by all clocks | equal or conservative | at most {above.max():.2f} us
+            | below a message's {MESSAGE_US:.2f} us | {strict(bool(above.max() < MESSAGE_US))}
+    """)
 
 
 def rows_throughput(measures: Measures) -> list[Row]:
@@ -255,22 +244,16 @@ def rows_throughput(measures: Measures) -> list[Row]:
     ratio = mean(inside)
     within = 100 * mean([0.48 <= one <= 0.54 for one in inside])
     return [
-        Row(
+        Row.of(
             claim,
-            f"throughput in bursts / alone ({mean(alone):.1f} Gb/s), mean of {len(inside)} groups",
-            "22.5 / 43 = 0.523",
-            f"{ratio:.3f}",
-            "0.48 to 0.54",
-            band(ratio, 0.48, 0.54),
+            f"throughput in bursts / alone ({mean(alone):.1f} Gb/s), mean of {len(inside)} groups "
+            f"| 22.5 / 43 = 0.523 | {ratio:.3f} | 0.48 to 0.54 | {band(ratio, 0.48, 0.54)}",
         ),
         Row.by("strict", claim, "groups in bursts within that", "all", within, ".1f %", "at least 99 %"),
-        Row(
+        Row.of(
             claim,
-            f"bursts, of {bursts}, after which the first whole group has 0.97 of the throughput alone",
-            "all",
-            f"{100 * kept / max(bursts, 1):.1f} %",
-            "at least 99 %",
-            strict(kept >= 0.99 * bursts and bursts > 0),
+            f"bursts, of {bursts}, after which the first whole group has 0.97 of the throughput alone | all "
+            f"| {100 * kept / max(bursts, 1):.1f} % | at least 99 % | {strict(kept >= 0.99 * bursts and bursts > 0)}",
         ),
     ]
 
@@ -283,14 +266,19 @@ def beyond(measures: Measures, case: str) -> float:
 
 def rows_convergence(measures: Measures) -> list[Row]:
     """In software."""
-    row = partial(Row, "dart-fig9b-convergence")
     accept = f"at most a message's {MESSAGE_US:.2f} us"
     found = []
     for case in (SOFTWARE, NEXT_ACK):
         most = beyond(measures, case)
         what = f"n told {'at once' if case == SOFTWARE else case}: convergence time less round trip and CPU time, most"
         judged = case == NEXT_ACK  # n comes with ACKs, as the claim is worded
-        found.append(row(what, "one RTT", f"{most:.2f} us", accept, strict(most <= MESSAGE_US), judged=judged))
+        found.append(
+            Row.of(
+                "dart-fig9b-convergence",
+                f"{what} | one RTT | {most:.2f} us | {accept} | {strict(most <= MESSAGE_US)}",
+                judged,
+            )
+        )
     single = pooled(measures, (SOFTWARE,), "single")
     limits = {0.5: 2.0, 0.9: 2.5, 0.999: 4.0}
     for share in (0.5, *PAPER_US):
@@ -300,32 +288,24 @@ def rows_convergence(measures: Measures) -> list[Row]:
         accept = "none" if limit is None else f"at most {limit:g} RTT of 15 us (of a real transport)"
         paper = f"{PAPER_US[share]:.0f} us" if share in PAPER_US else "not told"
         what = f"p{100 * share:g} by R's clock, of {len(single)}, with the CPU time assumed"
-        found.append(row(what, paper, f"{ours:.1f} us", accept, verdict, judged=False))
+        found.append(Row.of("dart-fig9b-convergence", f"{what} | {paper} | {ours:.1f} us | {accept} | ({verdict})"))
     return found
 
 
 def rows_hardware(measures: Measures) -> list[Row]:
     """With n counted by the NIC."""
-    row = partial(Row, "dart-fig9b-hardware")
     hard, soft = (pooled(measures, (case,), "true") for case in (HARDWARE, SOFTWARE))
     shares = np.arange(1, 1001) / 1000
     below = all(quantile(hard, share) < quantile(soft, share) for share in shares)
-    return [
-        row(
-            f"convergence time, least and most of {len(hard)}",
-            "about 12 us",
-            f"{min(hard):.2f} and {max(hard):.2f} us",
-            f"{RTT_US:.2f} to {RTT_US + MESSAGE_US:.2f} us",
-            strict(min(hard) >= RTT_US and max(hard) <= RTT_US + MESSAGE_US),
-        ),
-        row(
-            "below software at every percentile",
-            "yes",
-            f"{'yes' if below else 'no'}; medians {quantile(hard, 0.5):.1f} and {quantile(soft, 0.5):.1f} us",
-            "yes",
-            strict(below),
-        ),
-    ]
+    return Row.table(f"""
+        dart-fig9b-hardware
+        convergence time, least and most of {len(hard)} | about 12 us | {min(hard):.2f} and {max(hard):.2f} us
+            | {RTT_US:.2f} to {RTT_US + MESSAGE_US:.2f} us
+            | {strict(min(hard) >= RTT_US and max(hard) <= RTT_US + MESSAGE_US)}
+        below software at every percentile | yes
+            | {"yes" if below else "no"}; medians {quantile(hard, 0.5):.1f} and {quantile(soft, 0.5):.1f} us | yes
+            | {strict(below)}
+    """)
 
 
 EXPERIMENTS = (

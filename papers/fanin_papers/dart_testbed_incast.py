@@ -8,7 +8,6 @@ senders are paced packet by packet at C/n, and not by delays of whole messages.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -176,7 +175,6 @@ def rows_reduction(measures: Measures) -> list[Row]:
 
 def rows_shape(measures: Measures) -> list[Row]:
     """Times grow with the degree, and DASR's distribution is narrower and to the left."""
-    row = partial(Row, "dart-fig10-shape")
     found = []
     for case in (DASR, INFINIBAND):
         for share in ("median", "p99"):
@@ -184,15 +182,18 @@ def rows_shape(measures: Measures) -> list[Row]:
             rising = order([late >= early for early, late in pairwise(times)])
             said = ", ".join(f"{us:.0f}" for us in times)
             what = f"{share} of {case} by degree, us"
-            found.append(row(what, "grows", said, "non-decreasing", rising))
+            found.append(Row.of("dart-fig10-shape", f"{what} | grows | {said} | non-decreasing | {rising}"))
     pairs = {share: [at(measures, case, MOST, share) for case in (DASR, INFINIBAND)] for share in SHARES}
     for share, (ours, other) in pairs.items():
         what, said = f"{share} at degree 16, dart-dasr and infiniband, us", f"{ours:.0f}, {other:.0f}"
-        found.append(row(what, "lower", said, "dart-dasr below", order([ours < other])))
+        found.append(Row.of("dart-fig10-shape", f"{what} | lower | {said} | dart-dasr below | {order([ours < other])}"))
     width = [spread(measures, case) for case in (DASR, INFINIBAND)]
     what = "p99 - p1 at degree 16, dart-dasr and infiniband, us"
     said = f"{width[0]:.0f}, {width[1]:.0f}"
-    return [*found, row(what, "narrower", said, "dart-dasr below", order([width[0] < width[1]]))]
+    return [
+        *found,
+        Row.of("dart-fig10-shape", f"{what} | narrower | {said} | dart-dasr below | {order([width[0] < width[1]])}"),
+    ]
 
 
 def rows_long(measures: Measures) -> list[Row]:
@@ -200,13 +201,11 @@ def rows_long(measures: Measures) -> list[Row]:
     ours = deviation(measures, INFINIBAND)
     told = {one: over_seeds(measures, (one + LONG, MOST), "long_gbps") for one in (DASR, INFINIBAND)}
     return [
-        Row(
+        Row.of(
             "dart-fig10-longtput",
-            "long flow's throughput, dart-dasr and infiniband, Gb/s; difference",
-            "within 0.5 %",
-            f"{told[DASR]:.2f}, {told[INFINIBAND]:.2f}; {100 * ours:.1f} %",
-            "at most 1 %",
-            gain_band(ours, 0.0, 0.01),
+            "long flow's throughput, dart-dasr and infiniband, Gb/s; difference | within 0.5 % "
+            f"| {told[DASR]:.2f}, {told[INFINIBAND]:.2f}; {100 * ours:.1f} % | at most 1 % "
+            f"| {gain_band(ours, 0.0, 0.01)}",
         )
     ]
 
@@ -221,16 +220,16 @@ def rows_others(measures: Measures) -> list[Row]:
         what = f"InfiniBand with {case}: median and p99 at degree 8, then 16, infiniband / dart-dasr"
         said = ", ".join(f"{one:.2f}" for one in ratios)
         claim = "dart-fig10-reduction"
-        found.append(Row(claim, what, "2.5 to 3.3", said, "1.8 to 4.0", verdict, judged=False))
+        found.append(Row.of(claim, f"{what} | 2.5 to 3.3 | {said} | 1.8 to 4.0 | ({verdict})"))
         width = [spread(measures, one) for one in (DASR, case)]
         what = f"InfiniBand with {case}: p99 - p1 at degree 16, dart-dasr and infiniband, us"
         said, narrower = f"{width[0]:.0f}, {width[1]:.0f}", order([width[0] < width[1]])
-        found.append(Row("dart-fig10-shape", what, "narrower", said, "dart-dasr below", narrower, judged=False))
+        found.append(Row.of("dart-fig10-shape", f"{what} | narrower | {said} | dart-dasr below | ({narrower})"))
         off = deviation(measures, case)
         what = f"InfiniBand with {case}: difference of the long flow's throughput"
         within = strict(off <= 0.01)
         long = "dart-fig10-longtput"
-        found.append(Row(long, what, "within 0.5 %", f"{100 * off:.1f} %", "at most 1 %", within, judged=False))
+        found.append(Row.of(long, f"{what} | within 0.5 % | {100 * off:.1f} % | at most 1 % | ({within})"))
     return found
 
 

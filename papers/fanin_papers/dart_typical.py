@@ -9,18 +9,7 @@ from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.dart_mix import (
-    CALIBRATED_US,
-    LOADS,
-    SHORT_SHARE,
-    TABLE_1,
-    TABLE_2,
-    at,
-    jitter,
-    load,
-    traffic,
-    window,
-)
+from fanin_papers.dart_mix import CALIBRATED_US, LOADS, SHORT_SHARE, TABLE_1, TABLE_2, at, jitter, load, traffic, window
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -160,7 +149,7 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
         return name if dart == "dart" else f"{name} ({dart})"
 
     def row(name: str, what: str, paper: str, ours: str, accept: str, verdict: Verdict, judged: bool = True) -> Row:
-        return Row(claim(name), what, paper, ours, accept, verdict, judged)
+        return Row.of(claim(name), f"{what} | {paper} | {ours} | {accept} | {verdict}", judged)
 
     used = sorted({int(key[-1]) for key in measures})
     lowest = [
@@ -308,13 +297,11 @@ def saturates(measures: Measures, scheme: str) -> bool:
 def edge(measures: Measures) -> Row:
     """Claim `dart-ecn-edge72`."""
     shares = [at(measures, ("dctcp", percent), "edge_marks") for percent in (20, 40)]
-    return Row(
+    return Row.of(
         "dart-ecn-edge72",
-        "marks of DCTCP on ToR-to-host links, 20 and 40 %",
-        "72 %",
-        " / ".join(f"{100 * share:.0f} %" for share in shares),
-        "55 to 90 %",
-        band(min(shares), 0.55, 0.90) if max(shares) <= 0.90 else band(max(shares), 0.55, 0.90),
+        "marks of DCTCP on ToR-to-host links, 20 and 40 % | 72 % "
+        f"| {' / '.join(f'{100 * share:.0f} %' for share in shares)} | 55 to 90 % "
+        f"| {band(min(shares), 0.55, 0.9) if max(shares) <= 0.9 else band(max(shares), 0.55, 0.9)}",
     )
 
 

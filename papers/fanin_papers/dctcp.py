@@ -113,30 +113,18 @@ def rows_14(measures: Measures) -> list[Row]:
                 Row.by("band", claim, f"{at}goodput of {s}, Gb/s", "0.95", goodput[s], ".3f", "0.94 to 0.96")
                 for s in SCHEMES
             ),
-            Row(
-                claim,
-                f"{at}goodput dctcp / newreno",
-                "1",
-                f"{goodput['dctcp'] / goodput['newreno']:.4f}",
-                "at least 0.99",
-                strict(goodput["dctcp"] >= 0.99 * goodput["newreno"]),
-            ),
-            Row(
-                claim,
-                f"{at}median queue of dctcp, packets",
-                f"about 20 (K + n = {20 + n})",
-                f"{median['dctcp']:.1f}",
-                f"10 to {25 + n}",
-                band(median["dctcp"], 10, 25 + n),
-            ),
+            *Row.table(f"""
+                {claim}
+                {at}goodput dctcp / newreno | 1 | {goodput["dctcp"] / goodput["newreno"]:.4f} | at least 0.99
+                    | {strict(goodput["dctcp"] >= 0.99 * goodput["newreno"])}
+                {at}median queue of dctcp, packets | about 20 (K + n = {20 + n}) | {median["dctcp"]:.1f}
+                    | 10 to {25 + n} | {band(median["dctcp"], 10, 25 + n)}
+            """),
             Row.by("band", claim, f"{at}p95 queue dctcp / newreno", "about 0.1", ratio, ".3f", "at most 0.15"),
-            Row(
+            Row.of(
                 claim,
-                f"{at}median queue of newreno, packets",
-                "10 x dctcp's",
-                f"{median['newreno']:.0f}",
-                "at least 100",
-                strict(median["newreno"] >= 100),
+                f"{at}median queue of newreno, packets | 10 x dctcp's | {median['newreno']:.0f} | at least 100 "
+                f"| {strict(median['newreno'] >= 100)}",
             ),
         ]
     return rows
@@ -215,33 +203,22 @@ def rows_18_rates(measures: Measures, name: str) -> list[Row]:
     worst = max(abs(got[group] / fair - 1) for group, (_, _, _, fair) in GROUPS.items())
     return [
         *(
-            Row(
+            Row.of(
                 claim,
-                f"{name}: {group.upper()}, Mb/s",
-                f"{paper:.0f}",
-                f"{got[group]:.1f} ({wire[group]:.1f} with headers)",
-                f"{low:.0f} to {high:.0f}",
-                band(got[group], low, high),
+                f"{name}: {group.upper()}, Mb/s | {paper:.0f} | {got[group]:.1f} ({wire[group]:.1f} with headers) "
+                f"| {low:.0f} to {high:.0f} | {band(got[group], low, high)}",
                 judged,
             )
             for group, (paper, low, high, _) in GROUPS.items()
         ),
-        Row(
-            claim,
-            f"{name}: farthest from its fair share",
-            "within 10 %",
-            f"{worst * 100:.1f} %",
-            "within 12 %",
-            band(worst, 0, 0.12),
-            judged,
-        ),
-        Row(
-            claim,
-            f"{name}: S1 at most S3",
-            "46, 54",
-            f"{got['s1']:.1f}, {got['s3']:.1f}",
-            "in this order",
-            order([got["s1"] <= got["s3"]]),
+        *Row.table(
+            f"""
+            {claim}
+            {name}: farthest from its fair share | within 10 % | {worst * 100:.1f} % | within 12 %
+                | {band(worst, 0, 0.12)}
+            {name}: S1 at most S3 | 46, 54 | {got["s1"]:.1f}, {got["s3"]:.1f} | in this order
+                | {order([got["s1"] <= got["s3"]])}
+            """,
             judged,
         ),
     ]

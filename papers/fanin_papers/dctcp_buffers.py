@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
@@ -137,7 +136,6 @@ def rows_table2(measures: Measures) -> list[Row]:
 def rows_pressure(measures: Measures) -> list[Row]:
     """Claim `dctcp-table2-bufferpressure`: no long flows, and all 66."""
     claim, none, all_ports = "dctcp-table2-bufferpressure", PORTS[0], PORTS[-1]
-    row = partial(Row, claim)
     p95 = {
         (s, n): over_seeds(measures, (s, n), "completion_ms", percentile(0.95))
         for s in WINDOWS
@@ -154,84 +152,65 @@ def rows_pressure(measures: Measures) -> list[Row]:
             )
             for s in SCHEMES
         ),
-        row(
-            "dctcp: p95 with long flows / without",
-            "0.99 (9.09 ms)",
-            f"{grown['dctcp']:.3f} ({p95['dctcp', all_ports]:.2f} ms)",
-            "at most 1.1",
-            band(grown["dctcp"], 0, 1.1),
+        Row.of(
+            claim,
+            "dctcp: p95 with long flows / without | 0.99 (9.09 ms) "
+            f"| {grown['dctcp']:.3f} ({p95['dctcp', all_ports]:.2f} ms) | at most 1.1 "
+            f"| {band(grown['dctcp'], 0, 1.1)}",
         ),
         *(
-            row(
-                f"{s}: p95 with long flows / without",
-                "4.8 (46.94 ms)",
-                f"{grown[s]:.2f} ({p95[s, all_ports]:.2f} ms)",
-                "at least 2",
-                band(grown[s], 2, inf),
-                judged=s != ANEW,
+            Row.of(
+                claim,
+                f"{s}: p95 with long flows / without | 4.8 (46.94 ms) | {grown[s]:.2f} ({p95[s, all_ports]:.2f} ms) "
+                f"| at least 2 | {band(grown[s], 2, inf)}",
+                s != ANEW,
             )
             for s in ("newreno", ANEW)
         ),
         *(
-            row(
-                f"{s}: queries with a timeout, with long flows, %",
-                "7",
-                f"{late[s]:.1f}",
-                "2 to 20",
-                band(late[s], 2, 20),
-                judged=s != ANEW,
+            Row.of(
+                claim,
+                f"{s}: queries with a timeout, with long flows, % | 7 | {late[s]:.1f} | 2 to 20 "
+                f"| {band(late[s], 2, 20)}",
+                s != ANEW,
             )
             for s in ("newreno", ANEW)
         ),
-        row(
-            "dctcp: queries with a timeout, with long flows, %",
-            "0.08",
-            f"{late['dctcp']:.2f}",
-            "at most 0.5",
-            band(late["dctcp"], 0, 0.5),
-        ),
-        row(
-            "goodput of the long flows, dctcp / newreno",
-            "1",
-            f"{rate['dctcp'] / rate['newreno']:.3f}",
-            "0.97 to 1.03",
-            band(rate["dctcp"] / rate["newreno"], 0.97, 1.03),
-        ),
+        *Row.table(f"""
+            {claim}
+            dctcp: queries with a timeout, with long flows, % | 0.08 | {late["dctcp"]:.2f} | at most 0.5
+                | {band(late["dctcp"], 0, 0.5)}
+            goodput of the long flows, dctcp / newreno | 1 | {rate["dctcp"] / rate["newreno"]:.3f} | 0.97 to 1.03
+                | {band(rate["dctcp"] / rate["newreno"], 0.97, 1.03)}
+        """),
     ]
 
 
 def rows_losses(measures: Measures) -> list[Row]:
     """Claim `dctcp-sec234-bufferpressure`."""
-    row = partial(Row, "dctcp-sec234-bufferpressure")
     lost = {name: [over_seeds(measures, (name, ports), "lost") for ports in PORTS] for name in WINDOWS}
     ports = ", ".join(map(str, PORTS))
     rows = []
     for name in ("newreno", ANEW):
         judged, found = name != ANEW, lost[name]
         rising = [before <= after for before, after in pairwise(found)]
-        rows += [
-            row(
-                f"{name}: packets of answers lost per query, long flows on {ports} other ports",
-                "more with more ports",
-                ", ".join(f"{value:.2f}" for value in found),
-                "never fewer",
-                order(rising),
-                judged,
-            ),
-            row(f"{name}: the same without long flows", "none", f"{found[0]:.2f}", "0", strict(found[0] == 0), judged),
-            row(
-                f"{name}: the same with 33 other ports",
-                "some",
-                f"{found[-1]:.2f}",
-                "above 0",
-                strict(found[-1] > 0),
-                judged,
-            ),
-        ]
+        rows += Row.table(
+            f"""
+            dctcp-sec234-bufferpressure
+            {name}: packets of answers lost per query, long flows on {ports} other ports | more with more ports
+                | {", ".join(f"{value:.2f}" for value in found)} | never fewer | {order(rising)}
+            {name}: the same without long flows | none | {found[0]:.2f} | 0 | {strict(found[0] == 0)}
+            {name}: the same with 33 other ports | some | {found[-1]:.2f} | above 0 | {strict(found[-1] > 0)}
+            """,
+            judged,
+        )
     most = max(lost["dctcp"])
     return [
         *rows,
-        row("dctcp: the same, at most", "about none", f"{most:.3f}", "0.00 to two digits", strict(round(most, 2) == 0)),
+        Row.of(
+            "dctcp-sec234-bufferpressure",
+            f"dctcp: the same, at most | about none | {most:.3f} | 0.00 to two digits | {strict(round(most, 2) == 0)}",
+        ),
     ]
 
 
@@ -266,18 +245,18 @@ def draw_21(measures: Measures) -> Figure:
 
 def rows_21(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig21-alltoall`."""
-    row = partial(Row, "dctcp-fig21-alltoall")
     late = {name: over_seeds(measures, (name, 40), "timed_out") for name in (*SCHEMES, ANEW)}
     return [
-        row("dctcp: queries with a timeout", "none", f"{late['dctcp']:.2%}", "none", strict(late["dctcp"] == 0)),
+        Row.of(
+            "dctcp-fig21-alltoall",
+            f"dctcp: queries with a timeout | none | {late['dctcp']:.2%} | none | {strict(late['dctcp'] == 0)}",
+        ),
         *(
-            row(
-                f"{name}: queries with a timeout",
-                "over 55 %",
-                f"{late[name]:.1%}",
-                "25 to 90 %",
-                band(late[name], 0.25, 0.9),
-                judged=name != ANEW,
+            Row.of(
+                "dctcp-fig21-alltoall",
+                f"{name}: queries with a timeout | over 55 % | {late[name]:.1%} | 25 to 90 % "
+                f"| {band(late[name], 0.25, 0.9)}",
+                name != ANEW,
             )
             for name in ("newreno", ANEW)
         ),
@@ -359,7 +338,6 @@ def draw_other_panel(axes: Axes, measures: Measures, link: str, total: str) -> N
 
 def rows_other(measures: Measures) -> list[Row]:
     """Claim `dctcp-sec421-other`."""
-    row = partial(Row, "dctcp-sec421-other")
 
     def late(name: str, link: str, totals: Sequence[str]) -> float:
         return mean(
@@ -373,41 +351,25 @@ def rows_other(measures: Measures) -> list[Row]:
     deep_rows = []
     for name in (DEEP, DEEP_SHARED):
         deep = {sizes: late(name, "1 Gb/s", sizes) for sizes in (small, large)}
-        deep_rows += [
-            row(
-                f"{name}, up to 1 MB: queries with a timeout, and with the shallow one",
-                "fewer with deep ones",
-                f"{deep[small]:.2%} and {shallow[small]:.2%}",
-                "in this order",
-                order([deep[small] < shallow[small]]),
-                judged=name == DEEP,
-            ),
-            row(
-                f"{name}, 10 MB: queries with a timeout",
-                "the problem resurfaces",
-                f"{deep[large]:.2%} (shallow: {shallow[large]:.0%})",
-                "above 0",
-                strict(deep[large] > 0),
-                judged=name == DEEP,
-            ),
-        ]
+        deep_rows += Row.table(
+            f"""
+            dctcp-sec421-other
+            {name}, up to 1 MB: queries with a timeout, and with the shallow one | fewer with deep ones
+                | {deep[small]:.2%} and {shallow[small]:.2%} | in this order | {order([deep[small] < shallow[small]])}
+            {name}, 10 MB: queries with a timeout | the problem resurfaces
+                | {deep[large]:.2%} (shallow: {shallow[large]:.0%}) | above 0 | {strict(deep[large] > 0)}
+            """,
+            name == DEEP,
+        )
     return [
         *deep_rows,
-        row(
-            "dctcp: queries with a timeout, 100 KB to 10 MB at 1 and 10 Gb/s, at worst",
-            "performs well at all sizes",
-            f"{worst:.2%}",
-            "none",
-            strict(worst == 0),
-        ),
-        row(
-            "newreno, 1 and 10 MB: queries with a timeout at 1 and 10 Gb/s",
-            "alike",
-            f"{both['1 Gb/s']:.1%} and {both['10 Gb/s']:.1%}",
-            "above 0 at both",
-            strict(min(both.values()) > 0),
-            judged=False,
-        ),
+        *Row.table(f"""
+            dctcp-sec421-other
+            dctcp: queries with a timeout, 100 KB to 10 MB at 1 and 10 Gb/s, at worst | performs well at all sizes
+                | {worst:.2%} | none | {strict(worst == 0)}
+            newreno, 1 and 10 MB: queries with a timeout at 1 and 10 Gb/s | alike
+                | {both["1 Gb/s"]:.1%} and {both["10 Gb/s"]:.1%} | above 0 at both | ({strict(min(both.values()) > 0)})
+        """),
     ]
 
 
@@ -500,13 +462,11 @@ def rows_limit(measures: Measures) -> list[Row]:
     by_rcc = max(value for packets in SENDERS for value in drops(measures, "rcc", packets).values())
     said = ", ".join(f"{first['dctcp'][n]:.0f}" for n in past)
     return [
-        Row(
+        Row.of(
             claim,
-            f"one packet from each of {', '.join(map(str, past))} senders: drops of dctcp",
-            "cannot be avoided",
-            f"{said}; newreno {'the same' if alike else 'others'}",
-            "at least senders - 101 with both, and alike",
-            strict(all(kept) and alike),
+            f"one packet from each of {', '.join(map(str, past))} senders: drops of dctcp | cannot be avoided "
+            f"| {said}; newreno {'the same' if alike else 'others'} | at least senders - 101 with both, and alike "
+            f"| {strict(all(kept) and alike)}",
         ),
         Row(
             claim,

@@ -146,33 +146,21 @@ def rows(measures: Measures) -> list[Row]:
     ratio = varies["dctcp"] / varies["newreno"]
     index = mean(jain["dctcp"])
     return [
-        Row(
-            claim,
-            "dctcp: mean of Jain's index in seconds of 2 to 5 flows, from 2 s after each change on",
-            "0.99",
-            f"{index:.4f} (least {min(jain['dctcp'], default=0):.3f}; newreno {mean(jain['newreno']):.4f})",
-            "at least 0.99",
-            band(index, 0.99, 1),
-        ),
-        Row(
-            claim,
-            "variation of a flow's rate over seconds, dctcp / newreno",
-            "far below 1",
-            f"{ratio:.2f} ({varies['dctcp']:.3f} and {varies['newreno']:.3f})",
-            "at most 0.5",
-            band(ratio, 0, 0.5),
-        ),
+        *Row.table(f"""
+            {claim}
+            dctcp: mean of Jain's index in seconds of 2 to 5 flows, from 2 s after each change on | 0.99
+                | {index:.4f} (least {min(jain["dctcp"], default=0):.3f}; newreno {mean(jain["newreno"]):.4f})
+                | at least 0.99 | {band(index, 0.99, 1)}
+            variation of a flow's rate over seconds, dctcp / newreno | far below 1
+                | {ratio:.2f} ({varies["dctcp"]:.3f} and {varies["newreno"]:.3f}) | at most 0.5 | {band(ratio, 0, 0.5)}
+        """),
         Row.by(
             "band", claim, "dctcp: Jain's index of 90 flows over 10 s", "0.99", many["dctcp"], ".4f", "at least 0.98"
         ),
-        Row(
+        Row.of(
             claim,
-            "newreno: Jain's index of 90 flows over 10 s",
-            "not told",
-            f"{many['newreno']:.4f}",
-            "below dctcp's",
-            strict(many["newreno"] < many["dctcp"]),
-            judged=False,
+            f"newreno: Jain's index of 90 flows over 10 s | not told | {many['newreno']:.4f} | below dctcp's "
+            f"| ({strict(many['newreno'] < many['dctcp'])})",
         ),
     ]
 

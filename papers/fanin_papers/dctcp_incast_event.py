@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,45 +108,25 @@ def draw_7(measures: Measures) -> Figure:
 
 def rows_7(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig7-incast-event`."""
-    row = partial(Row, "dctcp-fig7-incast-event")
     lost = {name: pooled(measures, (name, 43), "lost_ms") for name in (WITH, WITHOUT)}
     queries = {name: sum(pooled(measures, (name, 43), "queries")) for name in (WITH, WITHOUT)}
     struck = {name: sum(pooled(measures, (name, 43), "queries_with_loss")) for name in (WITH, WITHOUT)}
     transfer_ms = WORKERS * 2000 * 8 / 1e6
     in_time = pooled(measures, (WITH, 43), "in_time_ms")
     soonest = min(lost[WITH], default=0.0)
-    return [
-        row("43 x 2 KB at 1 Gb/s, ms", "about 1", f"{transfer_ms:.2f}", "0.69", strict(round(transfer_ms, 2) == 0.69)),
-        row(
-            "responses with a packet lost: soonest arrival after the server sent it, ms",
-            "320: a loss is a timeout",
-            f"{soonest:.1f} ({len(lost[WITH])} responses)",
-            "at least 300",
-            strict(soonest >= RTO_MS),
-        ),
-        row(
-            f"{WITHOUT}: responses with a packet lost",
-            "none: 86 KB need 1 ms",
-            f"{len(lost[WITHOUT])} in {queries[WITHOUT]:.0f} queries",
-            "0",
-            strict(not lost[WITHOUT]),
-        ),
-        row(
-            f"{WITH}: queries with a response lost",
-            "they happen",
-            f"{struck[WITH]:.0f} of {queries[WITH]:.0f}",
-            "above 0",
-            strict(struck[WITH] > 0),
-        ),
-        row(
-            f"{WITH}: responses without loss, 0.1th to 99.9th percentile, ms after the query began",
-            "1.1 to 13.5 in one query",
-            f"{quantile(in_time, 0.001):.1f} to {quantile(in_time, 0.999):.1f}",
-            "none: depends on the servers",
-            "calibrated",
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        dctcp-fig7-incast-event
+        43 x 2 KB at 1 Gb/s, ms | about 1 | {transfer_ms:.2f} | 0.69 | {strict(round(transfer_ms, 2) == 0.69)}
+        responses with a packet lost: soonest arrival after the server sent it, ms | 320: a loss is a timeout
+            | {soonest:.1f} ({len(lost[WITH])} responses) | at least 300 | {strict(soonest >= RTO_MS)}
+        {WITHOUT}: responses with a packet lost | none: 86 KB need 1 ms
+            | {len(lost[WITHOUT])} in {queries[WITHOUT]:.0f} queries | 0 | {strict(not lost[WITHOUT])}
+        {WITH}: queries with a response lost | they happen | {struck[WITH]:.0f} of {queries[WITH]:.0f} | above 0
+            | {strict(struck[WITH] > 0)}
+        {WITH}: responses without loss, 0.1th to 99.9th percentile, ms after the query began | 1.1 to 13.5 in one query
+            | {quantile(in_time, 0.001):.1f} to {quantile(in_time, 0.999):.1f} | none: depends on the servers
+            | (calibrated)
+    """)
 
 
 # Fig. 8: jitter
@@ -224,7 +203,6 @@ def draw_tail(axes: Axes, values: list[float], number: int, label: str) -> None:
 
 def rows_8(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig8-jitter` beside two long flows, and beside other traffics."""
-    row = partial(Row, "dctcp-fig8-jitter")
     rows = []
     for name in BACKGROUNDS:
         judged = name == WITH
@@ -234,24 +212,22 @@ def rows_8(measures: Measures) -> list[Row]:
             ratio = with_jitter / without
             far = share == 0.999
             rows.append(
-                row(
-                    f"{name}: p{share * 100:g} with jitter / without",
-                    paper,
-                    f"{ratio:.2f} ({with_jitter:.1f} and {without:.1f} ms)",
-                    "at most 1 / 1.2" if far else "3 to 20",
-                    strict(ratio <= 1 / 1.2) if far else band(ratio, 3, 20),
+                Row.of(
+                    "dctcp-fig8-jitter",
+                    f"{name}: p{share * 100:g} with jitter / without | {paper} "
+                    f"| {ratio:.2f} ({with_jitter:.1f} and {without:.1f} ms) "
+                    f"| {'at most 1 / 1.2' if far else '3 to 20'} "
+                    f"| {strict(ratio <= 1 / 1.2) if far else band(ratio, 3, 20)}",
                     judged,
                 )
             )
         late = {jitter: over_seeds(measures, (name, f"{jitter:g} ms"), "timed_out") for jitter in (SPREAD, JITTER)}
         rows.append(
-            row(
-                f"{name}: queries with a timeout, with and without jitter",
-                "fewer with jitter",
-                f"{late[JITTER]:.2%} and {late[SPREAD]:.2%}",
-                "in this order",
-                order([late[JITTER] < late[SPREAD]]),
-                judged=False,
+            Row.of(
+                "dctcp-fig8-jitter",
+                f"{name}: queries with a timeout, with and without jitter | fewer with jitter "
+                f"| {late[JITTER]:.2%} and {late[SPREAD]:.2%} | in this order "
+                f"| ({order([late[JITTER] < late[SPREAD]])})",
             )
         )
     return rows

@@ -90,30 +90,18 @@ def rows_1(measures: Measures) -> list[Row]:
     packets = max(queue["dctcp"]) * 1e3 / PACKET_BYTES
     return [
         Row.by("band", claim, "newreno: highest queue, KB", "about 700", highest, ".0f", "600 to 720"),
-        Row(
-            claim,
-            "newreno: lowest queue as a share of the highest",
-            "a sawtooth",
-            f"{lowest / highest:.2f}",
-            "below 0.8",
-            strict(lowest < 0.8 * highest),
-        ),
-        Row(
-            claim,
-            "dctcp: highest queue, packets",
-            "small and flat",
-            f"{packets:.0f}",
-            "at most K + N + 5 = 27",
-            band(packets, 0, 27),
-        ),
+        *Row.table(f"""
+            {claim}
+            newreno: lowest queue as a share of the highest | a sawtooth | {lowest / highest:.2f} | below 0.8
+                | {strict(lowest < 0.8 * highest)}
+            dctcp: highest queue, packets | small and flat | {packets:.0f} | at most K + N + 5 = 27
+                | {band(packets, 0, 27)}
+        """),
         *(
-            Row(
+            Row.of(
                 claim,
-                f"{scheme}: goodput, Gb/s",
-                "0.95",
-                f"{over_seeds(measures, (scheme, 2), 'goodput_gbps'):.3f}",
-                "at least 0.94",
-                band(over_seeds(measures, (scheme, 2), "goodput_gbps"), 0.94, inf),
+                f"{scheme}: goodput, Gb/s | 0.95 | {over_seeds(measures, (scheme, 2), 'goodput_gbps'):.3f} "
+                f"| at least 0.94 | {band(over_seeds(measures, (scheme, 2), 'goodput_gbps'), 0.94, inf)}",
             )
             for scheme in SCHEMES
         ),
@@ -208,35 +196,18 @@ def rows_15_fig(measures: Measures, sending: str) -> list[Row]:
     low = max(rate for k, rate in found.items() if k <= 10) / tcp
     rates = list(found.values())
     rising = [after >= 0.99 * before for before, after in pairwise(rates)]
-    return [
-        Row(
-            claim,
-            f"{sending}: K from 65 on, least goodput dctcp / newreno",
-            "1",
-            f"{high:.4f}",
-            "at least 0.99",
-            band(high, 0.99, inf),
-            judged,
-        ),
-        Row(
-            claim,
-            f"{sending}: K up to 10, largest goodput dctcp / newreno",
-            "below 1",
-            f"{low:.4f} (K = 5: {found[5] / tcp:.4f})",
-            "at most 0.97",
-            strict(low <= 0.97),
-            judged,
-        ),
-        Row(
-            claim,
-            f"{sending}: goodput grows with K, within 1 %",
-            "always",
-            f"{sum(rising)} of {len(rising)} steps",
-            "always",
-            order(rising),
-            judged,
-        ),
-    ]
+    return Row.table(
+        f"""
+        {claim}
+        {sending}: K from 65 on, least goodput dctcp / newreno | 1 | {high:.4f} | at least 0.99
+            | {band(high, 0.99, inf)}
+        {sending}: K up to 10, largest goodput dctcp / newreno | below 1 | {low:.4f} (K = 5: {found[5] / tcp:.4f})
+            | at most 0.97 | {strict(low <= 0.97)}
+        {sending}: goodput grows with K, within 1 % | always | {sum(rising)} of {len(rising)} steps | always
+            | {order(rising)}
+        """,
+        judged,
+    )
 
 
 def rows_15_bursts(measures: Measures) -> list[Row]:
@@ -254,22 +225,17 @@ def rows_15_bursts(measures: Measures) -> list[Row]:
     wait_us = [10 * 1500 * 8 / (gbps * 1e3) for gbps in (1, 10)]
     return [
         Row.by("strict", claim, f"{SINGLE}: goodput lost at K = 20, %", "none", single, ".2f", "below 1"),
-        Row(
+        Row.of(
             claim,
-            f"{BURSTS}: goodput lost at K = 20, %",
-            "some: K above 60 is needed",
-            f"{burst:.2f} (K = 5, 10: {lost[BURSTS][5]:.1f}, {lost[BURSTS][10]:.1f})",
-            "above 2",
-            strict(burst > 2),
+            f"{BURSTS}: goodput lost at K = 20, % | some: K above 60 is needed "
+            f"| {burst:.2f} (K = 5, 10: {lost[BURSTS][5]:.1f}, {lost[BURSTS][10]:.1f}) | above 2 "
+            f"| {strict(burst > 2)}",
         ),
         Row.by("strict", claim, f"{BURSTS}: most goodput lost from K = 65 on, %", "none", high, ".2f", "below 1"),
-        Row(
+        Row.of(
             claim,
-            "10 packets of 1,500 B at 1 and 10 Gb/s, us",
-            "120, 12",
-            f"{wait_us[0]:.0f}, {wait_us[1]:.0f}",
-            "equal",
-            strict(wait_us == [120, 12]),
+            f"10 packets of 1,500 B at 1 and 10 Gb/s, us | 120, 12 | {wait_us[0]:.0f}, {wait_us[1]:.0f} | equal "
+            f"| {strict(wait_us == [120, 12])}",
         ),
     ]
 
@@ -346,44 +312,20 @@ def rows_16(measures: Measures) -> list[Row]:
         a, b, dctcp = (round(one, 3) for one in shown)
         tail = quantile(queue[RED_B], 0.95) / quantile(queue["dctcp"], 0.95)
         spread = float(np.std(queue[RED_B]) / np.std(queue["dctcp"]))
-        what = [
-            Row(
-                "dctcp-fig16-red",
-                f"{sending}: goodput of RED 50 to 150, Gb/s",
-                "7.8",
-                f"{shown[0]:.2f}",
-                "6.5 to 9",
-                band(a, 6.5, 9),
-                judged,
-            ),
-            Row(
-                "dctcp-fig16-red",
-                f"{sending}: goodput of RED 50 to 150, RED 150 to 450, dctcp, Gb/s",
-                "7.8, 9.2, 9.2",
-                ", ".join(f"{one:.3f}" for one in shown),
-                "the first below the second, which is not above the third",
-                order([a < b, b <= dctcp]),
-                judged,
-            ),
-            Row(
-                "dctcp-fig16-red",
-                f"{sending}: p95 queue of RED 150 to 450 / dctcp",
-                "often 2",
-                f"{tail:.2f}",
-                "at least 1.6",
-                band(tail, 1.6, inf),
-                judged,
-            ),
-            Row(
-                "dctcp-fig16-red",
-                f"{sending}: standard deviation of the queue, RED 150 to 450 / dctcp",
-                "wide oscillations",
-                f"{spread:.1f}",
-                "above 2",
-                strict(spread > 2),
-                judged,
-            ),
-        ]
+        what = Row.table(
+            f"""
+            dctcp-fig16-red
+            {sending}: goodput of RED 50 to 150, Gb/s | 7.8 | {shown[0]:.2f} | 6.5 to 9 | {band(a, 6.5, 9)}
+            {sending}: goodput of RED 50 to 150, RED 150 to 450, dctcp, Gb/s | 7.8, 9.2, 9.2
+                | {", ".join(f"{one:.3f}" for one in shown)}
+                | the first below the second, which is not above the third | {order([a < b, b <= dctcp])}
+            {sending}: p95 queue of RED 150 to 450 / dctcp | often 2 | {tail:.2f} | at least 1.6
+                | {band(tail, 1.6, inf)}
+            {sending}: standard deviation of the queue, RED 150 to 450 / dctcp | wide oscillations | {spread:.1f}
+                | above 2 | {strict(spread > 2)}
+            """,
+            judged,
+        )
         rows += what
     return rows
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from fanin import Result, __version__
 from fanin.jobs import Job
@@ -39,6 +39,33 @@ class Row:
     verdict: Verdict
     judged: bool = True
     """False for a row that is shown beside the claim, which does not state it, and that decides nothing."""
+
+    @classmethod
+    def table(cls, text: str, judged: bool = True) -> list[Row]:
+        """Rows as they are printed, one a line: `what | the paper's result | ours | when it counts as holding |
+        verdict`. A verdict in brackets decides nothing. A line without `|` is the claim of the rows below it, and one
+        that begins with `|` continues the row above it.
+
+        Raises `ValueError` for a row with other columns, and for an unknown verdict.
+        """
+        rows: list[Row] = []
+        claim = ""
+        for line in re.sub(r"\n *\|", " |", text.strip()).splitlines():
+            if "|" in line:
+                rows.append(cls.of(claim, line, judged))
+            else:
+                claim = line.strip()
+        return rows
+
+    @classmethod
+    def of(cls, claim: str, line: str, judged: bool = True) -> Row:
+        """One row of such a table."""
+        *cells, last = (cell.strip() for cell in line.split("|"))
+        verdict = last.strip("()")
+        if len(cells) != 4 or verdict not in get_args(Verdict):
+            raise ValueError(f'"{line.strip()}" is not a row: what | the paper | ours | accept | verdict')
+        what, paper, ours, accept = cells
+        return cls(claim, what, paper, ours, accept, cast("Verdict", verdict), judged and verdict == last)
 
     @classmethod
     def by(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,13 +70,10 @@ def rows_6(measures: Measures) -> list[Row]:
     return [
         Row.by("strict", claim, f"{what}: txRate", "no oscillation", tx, ".0f", "at most 1"),
         Row.by("strict", claim, f"{what}: rxRate", "oscillates", rx, ".0f", "at least 2"),
-        Row(
+        Row.of(
             claim,
-            "last time that the queue is above 2 KB, us: txRate; rxRate",
-            "txRate converges earlier",
-            f"{early:.1f}; {late:.1f}",
-            "txRate before rxRate",
-            order([early < late]),
+            "last time that the queue is above 2 KB, us: txRate; rxRate | txRate converges earlier "
+            f"| {early:.1f}; {late:.1f} | txRate before rxRate | {order([early < late])}",
         ),
     ]
 
@@ -135,7 +131,6 @@ def draw_13(measures: Measures) -> Figure:
 
 def rows_13(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig13-overreaction`."""
-    row = partial(Row, "hpcc-fig13-overreaction")
     blind, late, hpcc = (measures[name, 1] for name in REACTIONS)
     peak, drained = hpcc["peak_kb"][0], hpcc["drained_us"][0]
     at_line = peak * 8 / LINE_GBPS
@@ -143,41 +138,19 @@ def rows_13(measures: Measures) -> list[Row]:
     least = "least throughput in 5 us once the first queue has drained, of the link"
     gone = "time until the queue is below a tenth of its peak, us"
     payload = peak * 1000 / HPCC_PACKET
-    return [
-        row(f"{least}: per-ACK", "almost 0", f"{blind['least'][0]:.2f}", "below 0.3", order([blind["least"][0] < 0.3])),
-        row(
-            f"{least}: HPCC", "no overreaction", f"{hpcc['least'][0]:.2f}", "above 0.7", order([hpcc["least"][0] > 0.7])
-        ),
-        row(
-            f"{gone}: HPCC; per-RTT",
-            "HPCC drains fast, per-RTT has it for long",
-            f"{drained:.1f}; {slow:.1f}",
-            "HPCC at most 0.8 of per-RTT",
-            order([drained <= 0.8 * slow]),
-        ),
-        row(
-            f"{gone}: HPCC, over what the line takes for the peak",
-            "as fast as it can",
-            f"{drained / at_line:.2f}",
-            "at most 1.3",
-            order([drained <= 1.3 * at_line]),
-        ),
-        row(
-            "highest queue under HPCC, KB on the wire",
-            "16 windows of 50 KB, less what leaves",
-            f"{peak:.0f}",
-            "500 to 800",
-            band(peak, 500, 800),
-        ),
-        row(
-            "the same in KB of payload, as windows count",
-            "16 windows of 50 KB, less what leaves",
-            f"{payload:.0f}",
-            "500 to 800",
-            band(payload, 500, 800),
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-fig13-overreaction
+        {least}: per-ACK | almost 0 | {blind["least"][0]:.2f} | below 0.3 | {order([blind["least"][0] < 0.3])}
+        {least}: HPCC | no overreaction | {hpcc["least"][0]:.2f} | above 0.7 | {order([hpcc["least"][0] > 0.7])}
+        {gone}: HPCC; per-RTT | HPCC drains fast, per-RTT has it for long | {drained:.1f}; {slow:.1f}
+            | HPCC at most 0.8 of per-RTT | {order([drained <= 0.8 * slow])}
+        {gone}: HPCC, over what the line takes for the peak | as fast as it can | {drained / at_line:.2f} | at most 1.3
+            | {order([drained <= 1.3 * at_line])}
+        highest queue under HPCC, KB on the wire | 16 windows of 50 KB, less what leaves | {peak:.0f} | 500 to 800
+            | {band(peak, 500, 800)}
+        the same in KB of payload, as windows count | 16 windows of 50 KB, less what leaves | {payload:.0f} | 500 to 800
+            | ({band(payload, 500, 800)})
+    """)
 
 
 # Fig. 14: the additive increase
@@ -240,13 +213,10 @@ def rows_14(measures: Measures) -> list[Row]:
     even = [measures["hpcc", size, 1]["jain"][0] for size in within]
     highest = max(queue[size] for size in within)
     return [
-        Row(
+        Row.of(
             claim,
-            "95th percentile of the queue, KB, W_AI = " + ", ".join(map(str, within)) + " B",
-            "at most 4",
-            ", ".join(f"{queue[size]:.1f}" for size in within),
-            "at most 5 each",
-            band(highest, 0, 5),
+            f"{'95th percentile of the queue, KB, W_AI = ' + ', '.join(map(str, within)) + ' B'} | at most 4 "
+            f"| {', '.join(f'{queue[size]:.1f}' for size in within)} | at most 5 each | {band(highest, 0, 5)}",
         ),
         Row.by("band", claim, "the same, W_AI = 300 B", "13", queue[300], ".1f", "6 to 25"),
         Row(

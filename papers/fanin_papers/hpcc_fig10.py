@@ -9,7 +9,6 @@ seeds; the paper does not say how long it measured.
 from __future__ import annotations
 
 import itertools
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,18 +16,7 @@ from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import seeds
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measures,
-    Row,
-    band,
-    gain_band,
-    order,
-    pooled,
-    strict,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, order, pooled, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_runs import DCQCN, FIVE, HPCC, OWN, TITLES, under
 from fanin_papers.hpcc_sizes import (
@@ -162,7 +150,6 @@ def rows_fct(
     paper: tuple[str, str, str],
 ) -> list[Row]:
     """Claims `hpcc-fig10-fct30` and `hpcc-fig10-fct50`."""
-    row = partial(Row, claim_under(f"hpcc-fig10-fct{load}", traffic))
     judged = traffic == HOSTS
     ours = {scheme: between(measures, (scheme, traffic, load), 0, SMALLEST_KB) for scheme in BOTH}
     tail = {scheme: percentile(ours[scheme], 99) for scheme in BOTH}
@@ -170,37 +157,23 @@ def rows_fct(
     gain = 100 * (1 - tail[HPCC] / tail[DCQCN])
     one_way = [percentile(between(measures, (scheme, traffic, load), 0, SMALLEST_KB, "one_way"), 99) for scheme in BOTH]
     return [
-        row(
-            f"{what}: HPCC, {ours[HPCC].size} messages",
-            paper[0],
-            f"{tail[HPCC]:.2f}",
-            f"{hpcc[0]} to {hpcc[1]}",
-            band(tail[HPCC], *hpcc),
-            judged=judged,
+        *Row.table(
+            f"""
+            {claim_under(f"hpcc-fig10-fct{load}", traffic)}
+            {what}: HPCC, {ours[HPCC].size} messages | {paper[0]} | {tail[HPCC]:.2f} | {hpcc[0]} to {hpcc[1]}
+                | {band(tail[HPCC], *hpcc)}
+            {what}: DCQCN | {paper[1]} | {tail[DCQCN]:.1f}
+                | {f"{dcqcn[0]} to {dcqcn[1]}" if dcqcn[1] < np.inf else f"at least {dcqcn[0]}"}
+                | {band(tail[DCQCN], *dcqcn)}
+            {what}: cut by HPCC | {paper[2]} | {gain:.0f} % | at least {cut} % | {gain_band(gain, cut, 100)}
+            """,
+            judged,
         ),
-        row(
-            f"{what}: DCQCN",
-            paper[1],
-            f"{tail[DCQCN]:.1f}",
-            f"{dcqcn[0]} to {dcqcn[1]}" if dcqcn[1] < np.inf else f"at least {dcqcn[0]}",
-            band(tail[DCQCN], *dcqcn),
-            judged=judged,
-        ),
-        row(
-            f"{what}: cut by HPCC",
-            paper[2],
-            f"{gain:.0f} %",
-            f"at least {cut} %",
-            gain_band(gain, cut, 100),
-            judged=judged,
-        ),
-        row(
-            f"the same until the last byte has arrived, without the ACK, at {load} % {SAID[traffic]}: HPCC; DCQCN",
-            "measured at senders: 16.9 us are 2.38 times a round trip of 7.1",
-            "; ".join(f"{value:.2f}" for value in one_way),
-            "none",
-            "calibrated",
-            judged=False,
+        Row.of(
+            claim_under(f"hpcc-fig10-fct{load}", traffic),
+            f"the same until the last byte has arrived, without the ACK, at {load} % {SAID[traffic]}: HPCC; DCQCN "
+            "| measured at senders: 16.9 us are 2.38 times a round trip of 7.1 "
+            f"| {'; '.join(f'{value:.2f}' for value in one_way)} | none | (calibrated)",
         ),
     ]
 
@@ -213,14 +186,10 @@ def rows_changed(measures: Measures) -> list[Row]:
         mine, other = (tail[name], tail[DCQCN]) if name == SLOW_T else (tail[HPCC], tail[name])
         gain = 100 * (1 - mine / other)
         rows.append(
-            Row(
+            Row.of(
                 "hpcc-fig10-fct50",
-                f"the cut at 50 % {SAID[HOSTS]} with one change: {what}",
-                "95 %",
-                f"{gain:.0f} % ({mine:.2f} and {other:.1f})",
-                "at least 85 %",
-                gain_band(gain, 85, 100),
-                judged=False,
+                f"the cut at 50 % {SAID[HOSTS]} with one change: {what} | 95 % "
+                f"| {gain:.0f} % ({mine:.2f} and {other:.1f}) | at least 85 % | ({gain_band(gain, 85, 100)})",
             )
         )
     return rows
@@ -240,14 +209,11 @@ def rows_median(measures: Measures, traffic: str) -> list[Row]:
         ratio = ratio[np.isfinite(ratio)]
         worst = max([1.0, *ratio.tolist()], key=lambda value: max(value, 1 / value))
         rows += [
-            Row(
+            Row.of(
                 claim,
-                f"median slowdown, HPCC over DCQCN, in bins up to 80 KB at {load} % {SAID[traffic]}",
-                "similar",
-                "; ".join(f"{value:.2f}" for value in ratio),
-                "0.7 to 1.3 in each",
-                band(worst, 0.7, 1.3),
-                judged=judged,
+                f"median slowdown, HPCC over DCQCN, in bins up to 80 KB at {load} % {SAID[traffic]} | similar "
+                f"| {'; '.join(f'{value:.2f}' for value in ratio)} | 0.7 to 1.3 in each | {band(worst, 0.7, 1.3)}",
+                judged,
             ),
             order_row(claim, late, WEB_SEARCH_KB, f"at {load} % {SAID[traffic]}", judged=judged),
         ]
@@ -267,14 +233,12 @@ def order_row(
         for mine, other in zip(late[HPCC][:bins], late[DCQCN][:bins], strict=True)
         if np.isfinite([mine, other]).all()
     ]
-    return Row(
+    return Row.of(
         claim,
-        f"95th percentile of the slowdown in bins up to 30 KB, HPCC and DCQCN, {where}",
-        "much lower under HPCC",
-        "; ".join(f"{mine:.2f} and {other:.2f}" for mine, other in pairs),
-        "lower in each",
-        order([mine < other for mine, other in pairs]),
-        judged=judged,
+        f"95th percentile of the slowdown in bins up to 30 KB, HPCC and DCQCN, {where} | much lower under HPCC "
+        f"| {'; '.join((f'{mine:.2f} and {other:.2f}' for mine, other in pairs))} | lower in each "
+        f"| {order([mine < other for mine, other in pairs])}",
+        judged,
     )
 
 
@@ -284,19 +248,16 @@ def rows_queue(measures: Measures, traffic: str) -> list[Row]:
     rows = []
     if traffic == HOSTS:
         us = 22.9e3 * 8 / 25e3
-        rows.append(Row(claim, "22.9 KB at 25 Gb/s, us", "7.3", f"{us:.2f}", "7.33", strict(abs(us - 7.33) < 0.005)))
+        rows.append(Row.of(claim, f"22.9 KB at 25 Gb/s, us | 7.3 | {us:.2f} | 7.33 | {strict(abs(us - 7.33) < 0.005)}"))
     medians = [
         queue_percentiles(measures, (scheme, traffic, load), "all ports", [50])[0] for scheme in BOTH for load in LOADS
     ]
     rows.append(
-        Row(
+        Row.of(
             claim,
-            f"median queue of switch ports, KB: HPCC and DCQCN, at 30 and 50 % {SAID[traffic]}",
-            "0",
-            "; ".join(f"{value:g}" for value in medians),
-            "0",
-            strict(not any(medians)),
-            judged=traffic == HOSTS,
+            f"median queue of switch ports, KB: HPCC and DCQCN, at 30 and 50 % {SAID[traffic]} | 0 "
+            f"| {'; '.join(f'{value:g}' for value in medians)} | 0 | {strict(not any(medians))}",
+            traffic == HOSTS,
         )
     )
     kinds = (
@@ -336,14 +297,11 @@ def rows_tails(
     ]
     return [
         *rows,
-        Row(
+        Row.of(
             claim,
-            f"99th percentile of queues, DCQCN over HPCC, {where}",
-            "92",
-            f"{ratio:.0f}",
-            "at least 20",
-            band(float(ratio), 20, np.inf),
-            judged=judged,
+            f"99th percentile of queues, DCQCN over HPCC, {where} | 92 | {ratio:.0f} | at least 20 "
+            f"| {band(float(ratio), 20, np.inf)}",
+            judged,
         ),
     ]
 
@@ -357,14 +315,13 @@ def rows_pauses(measures: Measures, traffic: str) -> list[Row]:
             for load in LOADS
         }
         rows.append(
-            Row(
+            Row.of(
                 claim_under("hpcc-fig10-nopfc", traffic),
-                f"pauses and drops at 30; 50 % {SAID[traffic]}: {'HPCC' if scheme == HPCC else 'DCQCN'}",
-                "none" if scheme == HPCC else "not said",
-                "; ".join(f"{pauses:.0f} and {drops:.0f}" for pauses, drops in found.values()),
-                "none",
-                strict(not any(itertools.chain(*found.values()))),
-                judged=scheme == HPCC and traffic == HOSTS,
+                f"pauses and drops at 30; 50 % {SAID[traffic]}: {'HPCC' if scheme == HPCC else 'DCQCN'} "
+                f"| {'none' if scheme == HPCC else 'not said'} "
+                f"| {'; '.join((f'{pauses:.0f} and {drops:.0f}' for pauses, drops in found.values()))} | none "
+                f"| {strict(not any(itertools.chain(*found.values())))}",
+                scheme == HPCC and traffic == HOSTS,
             )
         )
     return rows

@@ -120,33 +120,20 @@ def rows(measures: Measures) -> list[Row]:
     single = share([-d for d in depth], -1.5)
     worst = 100 * max(capacity, default=0.0)
     return [
-        Row(
+        Row.of(
             claim,
-            f"trees of pauses that reach three hops, of {len(depth)}",
-            "about 10 %",
-            f"{far:.1f} %",
-            "above 0.5 %",
-            strict(far > 0.5),
+            f"trees of pauses that reach three hops, of {len(depth)} | about 10 % | {far:.1f} % | above 0.5 % "
+            f"| {strict(far > 0.5)}",
         ),
         Row.by("strict", claim, "trees that stop at one hop", "most", single, ".1f %", "above 50 %"),
-        Row(
-            claim,
-            "trees that suppress more than 3 % of all links at once",
-            "more than 10 % of pauses",
-            f"{wide:.1f} %",
-            "above 10 %",
-            strict(wide > 10),
-            judged=False,
-        ),
-        Row(
-            claim,
-            "most that a tree suppresses at once, of all links; of the links from hosts",
-            "25 %",
-            f"{worst:.1f} %; {100 * max(pooled(measures, (INCASTS,), 'senders'), default=0.0):.1f} %",
-            "none: production traffic is unknown",
-            "calibrated",
-            judged=False,
-        ),
+        *Row.table(f"""
+            {claim}
+            trees that suppress more than 3 % of all links at once | more than 10 % of pauses | {wide:.1f} %
+                | above 10 % | ({strict(wide > 10)})
+            most that a tree suppresses at once, of all links; of the links from hosts | 25 %
+                | {worst:.1f} %; {100 * max(pooled(measures, (INCASTS,), "senders"), default=0.0):.1f} %
+                | none: production traffic is unknown | (calibrated)
+        """),
         *(storm_row(measures, case) for case in (STORM, WATCHED)),
     ]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -171,29 +170,25 @@ def p95_by_size(measures: Measures, key: Key) -> list[float]:
 
 def rows_short(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11ac-short`."""
-    row = partial(Row, "hpcc-fig11ac-short")
     rows = []
     for name, other in itertools.product((INCAST, HALF), OTHERS):
         pairs = list(zip(p95_by_size(measures, (HPCC, name)), p95_by_size(measures, (other, name)), strict=True))
         rows.append(
-            row(
-                f"95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name}",
-                "much lower under HPCC",
-                "; ".join(f"{mine:.2f} and {its:.2f}" for mine, its in pairs),
-                "lower in each bin",
-                strict(all(mine < its for mine, its in pairs)),
+            Row.of(
+                "hpcc-fig11ac-short",
+                f"95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name} "
+                f"| much lower under HPCC | {'; '.join((f'{mine:.2f} and {its:.2f}' for mine, its in pairs))} "
+                f"| lower in each bin | {strict(all((mine < its for mine, its in pairs)))}",
             )
         )
     kb = np.array([value for name in (INCAST, HALF) for value in pooled(measures, (HPCC, name), "kb")])
     share = float((kb <= SHORT_KB).mean())
     return [
         *rows,
-        row(
-            f"share of messages up to 120 KB, of {kb.size:,}",
-            "90 %",
-            f"{100 * share:.1f} %",
-            "88 to 92 %",
-            band(share, 0.88, 0.92),
+        Row.of(
+            "hpcc-fig11ac-short",
+            f"share of messages up to 120 KB, of {kb.size:,} | 90 % | {100 * share:.1f} % | 88 to 92 % "
+            f"| {band(share, 0.88, 0.92)}",
         ),
     ]
 
@@ -210,32 +205,21 @@ def listed(values: dict[str, float], form: str = ".1f") -> str:
 
 def rows_latency(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11bd-latency`."""
-    row = partial(Row, "hpcc-fig11bd-latency")
     rows = []
     for name, paper in ((INCAST, "below 20"), (HALF, "19.8")):
         found = latencies(measures, name)
-        rows += [
-            row(
-                f"95th percentile of the round trip of messages of one packet, us, {name}: HPCC",
-                paper,
-                f"{found[HPCC]:.1f}",
-                "12 to 24",
-                band(found[HPCC], 12, 24),
-            ),
-            row(
-                f"the same of all schemes, {name}",
-                "lowest under HPCC",
-                listed(found),
-                "lowest under HPCC",
-                order([found[HPCC] < found[other] for other in OTHERS]),
-            ),
-        ]
+        rows += Row.table(f"""
+            hpcc-fig11bd-latency
+            95th percentile of the round trip of messages of one packet, us, {name}: HPCC | {paper} | {found[HPCC]:.1f}
+                | 12 to 24 | {band(found[HPCC], 12, 24)}
+            the same of all schemes, {name} | lowest under HPCC | {listed(found)} | lowest under HPCC
+                | {order([found[HPCC] < found[other] for other in OTHERS])}
+        """)
     return rows
 
 
 def rows_dctcp(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11-dctcp`; beside it the slowdowns of short messages."""
-    row = partial(Row, "hpcc-fig11-dctcp")
     rows = []
     for name in (INCAST, HALF):
         found = latencies(measures, name)
@@ -249,23 +233,19 @@ def rows_dctcp(measures: Measures) -> list[Row]:
         ):
             kept = [values[HPCC] < values[DCTCP], values[DCTCP] < values[DCQCN], values[DCTCP] < values[TIMELY]]
             rows.append(
-                row(
-                    f"95th percentile of the {what}, {name}",
-                    "HPCC below DCTCP below DCQCN and TIMELY",
-                    listed(values, ".2f" if not judged else ".1f"),
-                    "in this order",
-                    order(kept),
-                    judged=judged,
+                Row.of(
+                    "hpcc-fig11-dctcp",
+                    f"95th percentile of the {what}, {name} | HPCC below DCTCP below DCQCN and TIMELY "
+                    f"| {listed(values, '.2f' if not judged else '.1f')} | in this order | {order(kept)}",
+                    judged,
                 )
             )
         ratio = found[DCTCP] / found[HPCC]
         rows.append(
-            row(
-                f"95th percentile of that round trip, DCTCP over HPCC, {name}",
-                "more than 2",
-                f"{ratio:.2f}",
-                "at least 1.6",
-                band(ratio, 1.6, np.inf),
+            Row.of(
+                "hpcc-fig11-dctcp",
+                f"95th percentile of that round trip, DCTCP over HPCC, {name} | more than 2 | {ratio:.2f} "
+                f"| at least 1.6 | {band(ratio, 1.6, np.inf)}",
             )
         )
     return rows
@@ -273,68 +253,52 @@ def rows_dctcp(measures: Measures) -> list[Row]:
 
 def rows_long(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11-longflows`."""
-    row = partial(Row, "hpcc-fig11-longflows")
     ratio = {}
     for name in (HALF, "30 %", INCAST):
         slow = {scheme: float(np.mean(between(measures, (scheme, name), LONG_KB, np.inf))) for scheme in (HPCC, DCTCP)}
         ratio[name] = (slow[HPCC] / slow[DCTCP], slow)
     shown = {name: f"{value:.2f} ({slow[HPCC]:.2f} and {slow[DCTCP]:.2f})" for name, (value, slow) in ratio.items()}
-    return [
-        row("0.446/0.361", "1.24", f"{0.446 / 0.361:.3f}", "1.235", strict(round(0.446 / 0.361, 3) == 1.235)),
-        row(
-            f"mean slowdown above 1 MB, HPCC over DCTCP, {HALF}",
-            "1.24",
-            shown[HALF],
-            "1.05 to 1.5",
-            band(ratio[HALF][0], 1.05, 1.5),
-        ),
-        row(
-            "the same at 50 %, and at 30 % without incasts",
-            "more at 50 %",
-            f"{shown[HALF]}; {shown['30 %']}",
-            "more at 50 %",
-            strict(ratio[HALF][0] > ratio["30 %"][0]),
-        ),
-        row(
-            "the same at 50 %, and at 30 % with incasts",
-            "more at 50 %",
-            f"{shown[HALF]}; {shown[INCAST]}",
-            "more at 50 %",
-            strict(ratio[HALF][0] > ratio[INCAST][0]),
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-fig11-longflows
+        0.446/0.361 | 1.24 | {0.446 / 0.361:.3f} | 1.235 | {strict(round(0.446 / 0.361, 3) == 1.235)}
+        mean slowdown above 1 MB, HPCC over DCTCP, {HALF} | 1.24 | {shown[HALF]} | 1.05 to 1.5
+            | {band(ratio[HALF][0], 1.05, 1.5)}
+        the same at 50 %, and at 30 % without incasts | more at 50 % | {shown[HALF]}; {shown["30 %"]} | more at 50 %
+            | {strict(ratio[HALF][0] > ratio["30 %"][0])}
+        the same at 50 %, and at 30 % with incasts | more at 50 % | {shown[HALF]}; {shown[INCAST]} | more at 50 %
+            | ({strict(ratio[HALF][0] > ratio[INCAST][0])})
+    """)
 
 
 def rows_pauses(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11b-pfc`; 50 % beside it."""
-    row = partial(Row, "hpcc-fig11b-pfc")
     rows = []
     for name in (INCAST, HALF):
         judged = name == INCAST
         paused = {scheme: mean(pooled(measures, (scheme, name), "paused")) for scheme in SCHEMES}
         none = sum(pooled(measures, (HPCC, name), "pauses"))
-        rows.append(row(f"pauses under HPCC, {name}", "none", f"{none:.0f}", "none", strict(not none), judged=judged))
+        rows.append(
+            Row.of(
+                "hpcc-fig11b-pfc", f"pauses under HPCC, {name} | none | {none:.0f} | none | {strict(not none)}", judged
+            )
+        )
         both = [paused[DCQCN] > 0, paused[TIMELY] > 0]
         rows.append(
-            row(
-                f"time that ports are paused, %, {name}",
-                "only under DCQCN and TIMELY on a large scale",
-                listed(paused, ".3g"),
-                "some under both",
-                order(both),
-                judged=judged,
+            Row.of(
+                "hpcc-fig11b-pfc",
+                f"time that ports are paused, %, {name} | only under DCQCN and TIMELY on a large scale "
+                f"| {listed(paused, '.3g')} | some under both | {order(both)}",
+                judged,
             )
         )
         for scheme, windowed in ((DCQCN, DCQCN_WIN), (TIMELY, TIMELY_WIN)):
             rows.append(
-                row(
-                    f"time paused, {TITLES[windowed]} of {TITLES[scheme]}'s, {name}",
-                    "almost zero",
-                    f"{paused[windowed] / paused[scheme]:.3g}" if paused[scheme] else "0 of 0",
-                    "at most 0.1",
-                    order([paused[windowed] <= 0.1 * paused[scheme]]),
-                    judged=judged,
+                Row.of(
+                    "hpcc-fig11b-pfc",
+                    f"time paused, {TITLES[windowed]} of {TITLES[scheme]}'s, {name} | almost zero "
+                    f"| {f'{paused[windowed] / paused[scheme]:.3g}' if paused[scheme] else '0 of 0'} | at most 0.1 "
+                    f"| {order([paused[windowed] <= 0.1 * paused[scheme]])}",
+                    judged,
                 )
             )
     return rows
@@ -418,13 +382,12 @@ def rows_12(measures: Measures) -> list[Row]:
         best = np.min([late[DCQCN, way] for way in WAYS], axis=0)[:short].tolist()
         worst = np.max([late[HPCC, way] for way in WAYS], axis=0)[:short].tolist()
         rows.append(
-            Row(
+            Row.of(
                 claim,
-                f"95th percentile of the slowdown up to 120 KB, the best of DCQCN and the worst of HPCC, {name}",
-                "DCQCN never reaches HPCC",
-                "; ".join(f"{its:.2f} and {own:.2f}" for its, own in zip(best, worst, strict=True)),
-                "HPCC lower in each bin",
-                order([own < its for its, own in zip(best, worst, strict=True)]),
+                f"95th percentile of the slowdown up to 120 KB, the best of DCQCN and the worst of HPCC, {name} "
+                "| DCQCN never reaches HPCC "
+                f"| {'; '.join((f'{its:.2f} and {own:.2f}' for its, own in zip(best, worst, strict=True)))} "
+                f"| HPCC lower in each bin | {order([own < its for its, own in zip(best, worst, strict=True)])}",
             )
         )
     return rows

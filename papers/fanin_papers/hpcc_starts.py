@@ -111,27 +111,16 @@ def draw_2a(measures: Measures) -> Figure:
 
 def rows_2a(measures: Measures) -> list[Row]:
     """Claim `hpcc-single-vs-multi`, its first half; beside it what the reading of Fig. 5 gives."""
-    row = partial(Row, "hpcc-single-vs-multi")
     rows = []
     for key, run in sorted(measures.items(), key=lambda item: int(item[0][1])):
         count, after = int(key[1]), run["after"][0]
-        rows += [
-            row(
-                f"sum of the windows of {count} senders after the last ACKs of their bursts, over eta B T",
-                "one adjustment is enough: 1",
-                f"{after / ETA:.2f}",
-                "0.9 to 1.1",
-                band(after / ETA, 0.9, 1.1),
-            ),
-            row(
-                f"the same over (eta {count} payload/wire)^0.5 B T: packets report the queue that they leave behind",
-                "-",
-                f"{after / root(count):.2f}",
-                "0.8 to 1.2",
-                band(after / root(count), 0.8, 1.2),
-                judged=False,
-            ),
-        ]
+        rows += Row.table(f"""
+            hpcc-single-vs-multi
+            sum of the windows of {count} senders after the last ACKs of their bursts, over eta B T
+                | one adjustment is enough: 1 | {after / ETA:.2f} | 0.9 to 1.1 | {band(after / ETA, 0.9, 1.1)}
+            the same over (eta {count} payload/wire)^0.5 B T: packets report the queue that they leave behind | -
+                | {after / root(count):.2f} | 0.8 to 1.2 | ({band(after / root(count), 0.8, 1.2)})
+        """)
     return rows
 
 
@@ -321,20 +310,13 @@ def rows_4(measures: Measures) -> list[Row]:
             "at most 1",
             strict(run["gap"][0] <= 1),
         ),
-        row(
-            "use of the link once settled",
-            "eta = 0.95",
-            f"{run['used'][0]:.3f}",
-            "0.93 to 0.96",
-            strict(0.93 <= run["used"][0] <= 0.96),
-        ),
-        row(
-            "completion time of 100 KB beside a long flow, us: HPCC; RCP",
-            "earlier than with RCP",
-            f"{fct[0]:.1f}; {fct[1]:.1f}",
-            "HPCC at most RCP",
-            order([fct[0] <= fct[1]]),
-        ),
+        *Row.table(f"""
+            hpcc-a4-linerate
+            use of the link once settled | eta = 0.95 | {run["used"][0]:.3f} | 0.93 to 0.96
+                | {strict(0.93 <= run["used"][0] <= 0.96)}
+            completion time of 100 KB beside a long flow, us: HPCC; RCP | earlier than with RCP
+                | {fct[0]:.1f}; {fct[1]:.1f} | HPCC at most RCP | {order([fct[0] <= fct[1]])}
+        """),
     ]
 
 
@@ -397,65 +379,27 @@ def draw_64(measures: Measures) -> Figure:
 
 def rows_64(measures: Measures) -> list[Row]:
     """Claim `hpcc-a4-incast64`."""
-    row = partial(Row, "hpcc-a4-incast64")
     run = measures["hpcc", 1]
     peak, after, least, between, drain = (run[name][0] for name in ("peak", "after", "least", "between", "drain"))
     pauses, drops = run["pauses and drops"]
-    return [
-        row(
-            "highest queueing delay, base round-trip times (bytes on the wire)",
-            "nearly 64",
-            f"{peak:.1f}",
-            "55 to 66",
-            band(peak, 55, 66),
-        ),
-        row(
-            "the same in bytes of payload, as windows count",
-            "nearly 64",
-            f"{peak / OVERHEAD:.1f}",
-            "55 to 66",
-            band(peak / OVERHEAD, 55, 66),
-            judged=False,
-        ),
-        row(
-            "window after the last ACK of the burst, of W_init",
-            "about 1/65",
-            f"1/{1 / after:.1f}",
-            "1/80 to 1/50",
-            band(after, 1 / 80, 1 / 50),
-        ),
-        row(
-            "least window of any time, of W_init",
-            "about 1/65",
-            f"1/{1 / least:.1f}",
-            "1/80 to 1/50",
-            band(least, 1 / 80, 1 / 50),
-            judged=False,
-        ),
-        row(
-            "window after the burst over that of packets that report what they leave behind",
-            "-",
-            f"{after * 64 / root(64):.2f}",
-            "0.8 to 1.2",
-            band(after * 64 / root(64), 0.8, 1.2),
-            judged=False,
-        ),
-        row(
-            "sent between the burst and its last ACK, of W_init (the most of a source)",
-            "few packets",
-            f"{between:.3f}",
-            "at most 0.15",
-            band(between, 0, 0.15),
-        ),
-        row(
-            "rate at which the queue drains, of the line",
-            "as fast as possible",
-            f"{drain:.3f}",
-            "0.97 to 1.03",
-            band(drain, 0.97, 1.03),
-        ),
-        row("pauses by PFC; drops", "no PFC", f"{pauses:.0f}; {drops:.0f}", "0; 0", strict(pauses == drops == 0)),
-    ]
+    return Row.table(f"""
+        hpcc-a4-incast64
+        highest queueing delay, base round-trip times (bytes on the wire) | nearly 64 | {peak:.1f} | 55 to 66
+            | {band(peak, 55, 66)}
+        the same in bytes of payload, as windows count | nearly 64 | {peak / OVERHEAD:.1f} | 55 to 66
+            | ({band(peak / OVERHEAD, 55, 66)})
+        window after the last ACK of the burst, of W_init | about 1/65 | 1/{1 / after:.1f} | 1/80 to 1/50
+            | {band(after, 1 / 80, 1 / 50)}
+        least window of any time, of W_init | about 1/65 | 1/{1 / least:.1f} | 1/80 to 1/50
+            | ({band(least, 1 / 80, 1 / 50)})
+        window after the burst over that of packets that report what they leave behind | - | {after * 64 / root(64):.2f}
+            | 0.8 to 1.2 | ({band(after * 64 / root(64), 0.8, 1.2)})
+        sent between the burst and its last ACK, of W_init (the most of a source) | few packets | {between:.3f}
+            | at most 0.15 | {band(between, 0, 0.15)}
+        rate at which the queue drains, of the line | as fast as possible | {drain:.3f} | 0.97 to 1.03
+            | {band(drain, 0.97, 1.03)}
+        pauses by PFC; drops | no PFC | {pauses:.0f}; {drops:.0f} | 0; 0 | {strict(pauses == drops == 0)}
+    """)
 
 
 EXPERIMENTS = (

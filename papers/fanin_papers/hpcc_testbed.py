@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,27 +96,17 @@ def draw_ab(measures: Measures) -> Figure:
 
 def rows_ab(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9ab-longshort`."""
-    row = partial(Row, "hpcc-fig9ab-longshort")
     hpcc, dcqcn = (pooled(measures, (scheme,), "recovered_us") for scheme in BOTH)
     solo = pooled(measures, (HPCC,), "solo")
     what = "time from the end of the short flow until the long flow sends at 95 % of its rate alone, us"
-    return [
-        row(f"{what}: HPCC", "at once", spread(hpcc), "at most 110 (20 RTT)", band(mean(hpcc), 0, 110)),
-        row(
-            f"{what}: DCQCN",
-            "not in 2,000",
-            spread(dcqcn, ",.0f"),
-            "above 2,000 in the mean over seeds",
-            band(mean(dcqcn), 2000, np.inf),
-        ),
-        row(
-            "rate of HPCC's long flow alone, of the capacity",
-            "full line rate (eta = 0.95)",
-            spread(solo, ".3f"),
-            "0.92 to 0.96",
-            band(mean(solo), 0.92, 0.96),
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-fig9ab-longshort
+        {what}: HPCC | at once | {spread(hpcc)} | at most 110 (20 RTT) | {band(mean(hpcc), 0, 110)}
+        {what}: DCQCN | not in 2,000 | {spread(dcqcn, ",.0f")} | above 2,000 in the mean over seeds
+            | {band(mean(dcqcn), 2000, np.inf)}
+        rate of HPCC's long flow alone, of the capacity | full line rate (eta = 0.95) | {spread(solo, ".3f")}
+            | 0.92 to 0.96 | {band(mean(solo), 0.92, 0.96)}
+    """)
 
 
 # Fig. 9(c,d): an incast
@@ -164,27 +153,17 @@ def draw_cd(measures: Measures) -> Figure:
 
 def rows_cd(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9cd-incast`."""
-    row = partial(Row, "hpcc-fig9cd-incast")
     hpcc, dcqcn = (pooled(measures, (scheme,), "peak_kb") for scheme in BOTH)
     drained = pooled(measures, (HPCC,), "drained_us")
-    return [
-        row("highest queue, KB: HPCC", "low", spread(hpcc), "at most 230", band(mean(hpcc), 0, 230)),
-        row(
-            "time from the peak until the queue is below 10 KB, us: HPCC",
-            "quickly",
-            spread(drained),
-            "at most 108 (20 RTT)",
-            band(mean(drained), 0, 108),
-        ),
-        row("highest queue, KB: DCQCN", "550", spread(dcqcn), "300 to 900", band(mean(dcqcn), 300, 900)),
-        row(
-            "highest queue: HPCC below DCQCN, each seed",
-            "lower",
-            f"{mean(hpcc) / mean(dcqcn):.2f} of it",
-            "below",
-            order([max(hpcc) < peak for peak in dcqcn]),
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-fig9cd-incast
+        highest queue, KB: HPCC | low | {spread(hpcc)} | at most 230 | {band(mean(hpcc), 0, 230)}
+        time from the peak until the queue is below 10 KB, us: HPCC | quickly | {spread(drained)} | at most 108 (20 RTT)
+            | {band(mean(drained), 0, 108)}
+        highest queue, KB: DCQCN | 550 | {spread(dcqcn)} | 300 to 900 | {band(mean(dcqcn), 300, 900)}
+        highest queue: HPCC below DCQCN, each seed | lower | {mean(hpcc) / mean(dcqcn):.2f} of it | below
+            | {order([max(hpcc) < peak for peak in dcqcn])}
+    """)
 
 
 # Fig. 9(e,f): mice beside two elephants
@@ -230,39 +209,28 @@ def draw_ef(measures: Measures) -> Figure:
 
 def rows_ef(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9ef-mice`; beside it DCQCN with F = 5 and with its paper's parameters."""
-    row = partial(Row, "hpcc-fig9ef-mice")
     took = {scheme: np.array(pooled(measures, (scheme,), "took_us")) for scheme in MICE}
     rows = [
-        row(
-            f"latency of mice, us, {said}: HPCC",
-            "close to 5.4",
-            f"{np.percentile(took[HPCC], share):.1f}",
-            f"at most {most}",
-            band(float(np.percentile(took[HPCC], share)), 0, most),
+        Row.of(
+            "hpcc-fig9ef-mice",
+            f"latency of mice, us, {said}: HPCC | close to 5.4 | {np.percentile(took[HPCC], share):.1f} "
+            f"| at most {most} | {band(float(np.percentile(took[HPCC], share)), 0, most)}",
         )
         for said, share, most in (("median", 50, 7), ("99th percentile", 99, 10))
     ]
     for scheme in MICE[1:]:
         low, middle = np.percentile(took[scheme], [5, 50])
         judged = scheme == DCQCN
-        rows += [
-            row(
-                f"latency of mice, us, 5th percentile: {TITLES[scheme]}",
-                "always above 35",
-                f"{low:.1f}",
-                "above 25",
-                band(float(low), 25, np.inf),
-                judged=judged,
-            ),
-            row(
-                f"latency of mice, us, median: {TITLES[scheme]}",
-                "above 35",
-                f"{middle:.1f}",
-                "30 to 80",
-                band(float(middle), 30, 80),
-                judged=judged,
-            ),
-        ]
+        rows += Row.table(
+            f"""
+            hpcc-fig9ef-mice
+            latency of mice, us, 5th percentile: {TITLES[scheme]} | always above 35 | {low:.1f} | above 25
+                | {band(float(low), 25, np.inf)}
+            latency of mice, us, median: {TITLES[scheme]} | above 35 | {middle:.1f} | 30 to 80
+                | {band(float(middle), 30, 80)}
+            """,
+            judged,
+        )
     return rows
 
 
@@ -334,14 +302,12 @@ def rows_gh(measures: Measures) -> list[Row]:
         used = over_seeds(measures, (scheme,), "used")
         judged = scheme == HPCC
         rows += [
-            Row(
+            Row.of(
                 claim,
-                f"windows of 10 ms with Jain's index of at least {EVEN}, of {fair.size}: {TITLES[scheme]}",
-                "fair even in a short time" if judged else "shown",
-                f"{fair.mean():.1f} %",
-                "at least 95 % of windows from 100 ms after each change",
-                band(float(fair.mean()), 95, 100),
-                judged=judged,
+                f"windows of 10 ms with Jain's index of at least {EVEN}, of {fair.size}: {TITLES[scheme]} "
+                f"| {'fair even in a short time' if judged else 'shown'} | {fair.mean():.1f} % "
+                f"| at least 95 % of windows from 100 ms after each change | {band(float(fair.mean()), 95, 100)}",
+                judged,
             ),
             Row.by(
                 "band", claim, f"use of the link: {TITLES[scheme]}", "full", used, ".3f", "at least 0.9", judged=judged

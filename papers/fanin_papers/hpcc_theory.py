@@ -103,30 +103,18 @@ def rows_1(measures: Measures) -> list[Row]:
         ours, exact = pooled(measures, ("none", load), "mean"), mean_work(load / 100)
         error = float(np.std(ours) / sqrt(len(ours)))
         allowed = f"{low} to {high}"
-        rows += [
-            Row(
-                claim,
-                f"mean queue at {load} % load, packets: exact",
-                said,
-                f"{exact:.2f}",
-                allowed,
-                band(exact, low, high),
-            ),
-            Row(
-                claim,
-                f"mean queue at {load} % load, packets that wait, of {len(ours)} runs",
-                said,
-                f"{mean(ours):.2f} (standard error {error:.2f})",
-                allowed,
-                band(mean(ours), low, high),
-            ),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            mean queue at {load} % load, packets: exact | {said} | {exact:.2f} | {allowed} | {band(exact, low, high)}
+            mean queue at {load} % load, packets that wait, of {len(ours)} runs | {said}
+                | {mean(ours):.2f} (standard error {error:.2f}) | {allowed} | {band(mean(ours), low, high)}
+        """)
     tail = work_above(20, 0.95)
     root = sqrt(pi * SOURCES / 8)
     return [
         *rows,
         Row.by("band", claim, "P(queue > 20 packets) at 95 % load, exact", "about 1e-9", tail, ".1e", "1e-10 to 2e-8"),
-        Row(claim, "(pi N/8)^0.5", "4.43", f"{root:.3f}", "4.431", strict(abs(root - 4.431) < 5e-4)),
+        Row.of(claim, f"(pi N/8)^0.5 | 4.43 | {root:.3f} | 4.431 | {strict(abs(root - 4.431) < 0.0005)}"),
     ]
 
 
@@ -223,21 +211,14 @@ def rows_3(measures: Measures) -> list[Row]:
     slope, wanted_slope = (np.polyfit(INCREASES, values, 1)[0] for values in (used, wanted))
     return [
         *rows,
-        row(
-            "use of the link in packets, W_AI = " + ", ".join(map(str, INCREASES)) + " B",
-            ", ".join(f"{want:.3f}" for want in wanted),
-            ", ".join(f"{ours:.3f}" for ours in used),
-            "each within 0.02",
-            band(worst, 0, 0.02),
-        ),
-        row(
-            "rise of the use with W_AI, over that of the formula",
-            "1",
-            f"{slope / wanted_slope:.2f}",
-            "0.8 to 1.25",
-            band(slope / wanted_slope, 0.8, 1.25),
-            judged=False,
-        ),
+        *Row.table(f"""
+            hpcc-a3-equilibrium
+            {"use of the link in packets, W_AI = " + ", ".join(map(str, INCREASES)) + " B"}
+                | {", ".join(f"{want:.3f}" for want in wanted)} | {", ".join(f"{ours:.3f}" for ours in used)}
+                | each within 0.02 | {band(worst, 0, 0.02)}
+            rise of the use with W_AI, over that of the formula | 1 | {slope / wanted_slope:.2f} | 0.8 to 1.25
+                | ({band(slope / wanted_slope, 0.8, 1.25)})
+        """),
     ]
 
 

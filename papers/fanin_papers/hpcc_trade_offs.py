@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,25 +126,20 @@ def rows_2a(measures: Measures) -> list[Row]:
     rows = []
     for number, (what, found) in enumerate(readings.items()):
         rows.append(
-            Row(
+            Row.of(
                 claim,
-                f"{what}, {timed}",
-                "aggressive timers have the smaller ones",
-                "; ".join(f"{value:.2f}" for value in found),
-                "rises, over 3 seeds of 30 ms",
-                order([low <= high for low, high in itertools.pairwise(found)]),
-                judged=number == 0,
+                f"{what}, {timed} | aggressive timers have the smaller ones "
+                f"| {'; '.join(f'{value:.2f}' for value in found)} | rises, over 3 seeds of 30 ms "
+                f"| {order([low <= high for low, high in itertools.pairwise(found)])}",
+                number == 0,
             )
         )
     first, *_, last = next(iter(readings.values()))
     rows.append(
-        Row(
+        Row.of(
             claim,
-            "the last of the first row over its first",
-            "larger",
-            f"{last / first:.2f}",
-            "at least 1.1",
-            order([last >= 1.1 * first]),
+            f"the last of the first row over its first | larger | {last / first:.2f} | at least 1.1 "
+            f"| {order([last >= 1.1 * first])}",
         )
     )
     return rows
@@ -243,13 +237,12 @@ def rows_2b(measures: Measures) -> list[Row]:
     paused = [over_seeds(measures, (name,), "paused") for name in TIMERS]
     late = [float(np.percentile(pooled(measures, (name,), "fct_us"), 95)) for name in TIMERS]
     rows = [
-        Row(
+        Row.of(
             claim,
-            f"{what}, {timed}",
-            "aggressive timers have the most",
-            "; ".join(f"{value:,.0f}" if value > 100 else f"{value:.3g}" for value in values),
-            "falls, the first above the last, over 3 seeds of 10 ms",
-            order([*(high >= low for high, low in itertools.pairwise(values)), values[0] > values[-1]]),
+            f"{what}, {timed} | aggressive timers have the most "
+            f"| {'; '.join(f'{value:,.0f}' if value > 100 else f'{value:.3g}' for value in values)} "
+            "| falls, the first above the last, over 3 seeds of 10 ms "
+            f"| {order([*(high >= low for high, low in itertools.pairwise(values)), values[0] > values[-1]])}",
         )
         for what, values in (
             ("time that ports are paused by PFC, %", paused),
@@ -272,13 +265,10 @@ def rows_2b(measures: Measures) -> list[Row]:
             "at least 5 where PFC reaches hosts",
             band(most, 5, np.inf),
         ),
-        Row(
+        Row.of(
             claim,
-            f"most that a flow has in flight, KB: HPCC, W_init = {W_INIT_KB:.1f}",
-            "at most a window",
-            f"{own:.1f}",
-            "at most W_init and a packet",
-            strict(own <= W_INIT_KB + 1),
+            f"most that a flow has in flight, KB: HPCC, W_init = {W_INIT_KB:.1f} | at most a window | {own:.1f} "
+            f"| at most W_init and a packet | {strict(own <= W_INIT_KB + 1)}",
         ),
     ]
 
@@ -321,7 +311,6 @@ SMALL_KB, BIG_KB = 10, 1000
 
 def rows_3(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig3-ecn-tradeoff`."""
-    row = partial(Row, "hpcc-fig3-ecn-tradeoff")
     thresholds = "K_min, K_max = " + "; ".join(THRESHOLDS)
     rows, gaps = [], {}
     for small, what in ((True, "below 10 KB"), (False, "above 1 MB")):
@@ -330,34 +319,31 @@ def rows_3(measures: Measures) -> list[Row]:
             found = [p95(measures, (name, load), *span) for name in THRESHOLDS]
             gaps[small, load] = abs(found[-1] - found[0])
             rows.append(
-                row(
-                    f"95th percentile of the slowdown {what} at {load} %, {thresholds}",
-                    "larger with high thresholds" if small else "smaller with high thresholds",
-                    "; ".join(f"{value:.2f}" for value in found),
-                    ("rises" if small else "falls") + ", over 3 seeds of 30 ms",
-                    order([(low < high) == small for low, high in itertools.pairwise(found)]),
+                Row.of(
+                    "hpcc-fig3-ecn-tradeoff",
+                    f"95th percentile of the slowdown {what} at {load} %, {thresholds} "
+                    f"| {'larger with high thresholds' if small else 'smaller with high thresholds'} "
+                    f"| {'; '.join(f'{value:.2f}' for value in found)} "
+                    f"| {('rises' if small else 'falls') + ', over 3 seeds of 30 ms'} "
+                    f"| {order([(low < high) == small for low, high in itertools.pairwise(found)])}",
                 )
             )
     for small, what in ((True, "below 10 KB"), (False, "above 1 MB")):
         first, second = (gaps[small, load] for load in LOADS)
         rows.append(
-            row(
-                f"difference between the highest and lowest thresholds {what}, at 30 %; 50 %",
-                "larger at 50 %",
-                f"{first:.2f}; {second:.2f}",
-                "larger at 50 %",
-                order([second > first]),
+            Row.of(
+                "hpcc-fig3-ecn-tradeoff",
+                f"difference between the highest and lowest thresholds {what}, at 30 %; 50 % | larger at 50 % "
+                f"| {first:.2f}; {second:.2f} | larger at 50 % | {order([second > first])}",
             )
         )
     last = p95(measures, (list(THRESHOLDS)[-1], LOADS[-1]), 0, SMALL_KB)
     return [
         *rows,
-        row(
-            "95th percentile of the slowdown below 10 KB at 50 %, K = 400, 1600 KB",
-            "30 (150 us)",
-            f"{last:.1f}",
-            "10 to 60",
-            band(last, 10, 60),
+        Row.of(
+            "hpcc-fig3-ecn-tradeoff",
+            f"95th percentile of the slowdown below 10 KB at 50 %, K = 400, 1600 KB | 30 (150 us) | {last:.1f} "
+            f"| 10 to 60 | {band(last, 10, 60)}",
         ),
     ]
 

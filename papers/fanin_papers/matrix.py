@@ -134,10 +134,7 @@ DART = Ground(
     "Dart: incasts of 16 short messages beside long flows, 1,024 hosts at 10 Gb/s",
     "dart/fig11-typical.toml",
     lossless=True,
-    loads=(
-        Load("20 %", _shares(short=0.08, long=0.12)),
-        Load("60 %", _shares(short=0.24, long=0.36)),
-    ),
+    loads=(Load("20 %", _shares(short=0.08, long=0.12)), Load("60 %", _shares(short=0.24, long=0.36))),
     bins=((2 * KB, 2 * KB), (4 * KB, 4 * KB), (8 * KB, 8 * KB)),
     set=("measure.window=5 ms", "measure.drain_limit=20 ms", "traffic.short.pattern.jitter=40 us"),
 )

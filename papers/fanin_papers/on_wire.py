@@ -69,14 +69,10 @@ def rows_of(rows: Rows) -> Rows:
         of_both = list(zip(rows(simulated), rows(wired), strict=True))
         equal = sum(simulated[key] == wired[key] for key in simulated)
         packets = "arrivals, messages, counters and samples"
-        count = Row(
+        count = Row.of(
             labelled(of_both[0][0].claim),
-            f"runs on the wire, of {len(wired)}, with the {packets} of the simulator's",
-            "none",
-            str(equal),
-            "all, to the picosecond",
-            strict(equal == len(wired)),
-            judged=False,
+            f"runs on the wire, of {len(wired)}, with the {packets} of the simulator's | none | {equal!s} "
+            f"| all, to the picosecond | ({strict(equal == len(wired))})",
         )
         shown = [
             replace(wire, claim=labelled(wire.claim), ours=f"{wire.ours}; simulator: {simulator.ours}", judged=False)
@@ -234,7 +230,7 @@ def rows_bursts(measures: Measures) -> list[Row]:
                 "about 12 us" if case == HARDWARE else f"{PAPER_US[share]:.0f} us" if share in PAPER_US else "not told"
             )
             what = f"time from a burst's start until the long flow is slower, p{100 * share:g} of {len(times)}: {case}"
-            found.append(Row(claim, what, paper, f"{ours:.1f} us", "none", "calibrated"))
+            found.append(Row.of(claim, f"{what} | {paper} | {ours:.1f} us | none | calibrated"))
     return found
 
 

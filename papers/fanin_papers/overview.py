@@ -45,10 +45,7 @@ def _lossy_links() -> str:
     return f"network.links=[{', '.join(links)}]"
 
 
-IRN = (
-    'network.buffer={ policy = "lossy", pool = "900 KB", alpha = 1.0 }',
-    "traffic.web.rdma.recovery=irn",
-)
+IRN = ('network.buffer={ policy = "lossy", pool = "900 KB", alpha = 1.0 }', "traffic.web.rdma.recovery=irn")
 """Without PFC: a scheme's data is dropped above a dynamic threshold, and under RDMA IRN repairs what is lost."""
 
 SCENARIOS = (

@@ -192,7 +192,7 @@ def rows_p99(measures: Measures) -> list[Row]:
         cut = 100 * sum(1 - p99["rcc"][n] / p99[scheme][n] for n in SENDERS) / len(SENDERS)
         what = f"99th percentile of rcc below that of {scheme}, mean over N"
         verdict = gain_band(cut, low, high)
-        rows.append(Row(claim, what, f"{told} %", f"{cut:.1f} %", f"{low} to {high} %", verdict))
+        rows.append(Row.of(claim, f"{what} | {told} % | {cut:.1f} % | {low} to {high} % | {verdict}"))
     kept = {n: lowest_is_rcc({s: p99[s][n] for s in SCHEMES}) for n in SENDERS if n >= 40}
     return [*rows, lowest_row(claim, "99th percentile of rcc lowest, N >= 40", kept)]
 
@@ -207,32 +207,16 @@ def rows_spread(measures: Measures) -> list[Row]:
     medians = {s: [found[s][n][1] for n in SENDERS] for s in SCHEMES}
     steps = [b >= 0.95 * a for line in medians.values() for a, b in pairwise(line)]
     low, _, high = percentiles(measures, "rcc, no priority", FEW_SENDERS)
-    return [
-        Row(
-            claim,
-            "99th less 1st percentile: rcc has the smallest",
-            "all N but 30",
-            rising.ours,
-            "at least 7 of 10",
-            strict(sum(kept.values()) >= 7),
-        ),
-        Row(
-            claim,
-            "medians do not fall with N, by more than 5 %",
-            "always",
-            f"{sum(steps)} of {len(steps)}",
-            "always",
-            order(steps),
-        ),
-        Row(
-            f"{claim} (no priority)",
-            f"99th less 1st percentile of rcc with {FEW_SENDERS} senders, by size and without priority, ms",
-            "not the smallest",
-            f"{gaps['rcc'][FEW_SENDERS]:.2f} and {high - low:.2f} (ictcp {gaps['ictcp'][FEW_SENDERS]:.2f})",
-            "larger by size",
-            strict(gaps["rcc"][FEW_SENDERS] > high - low),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        99th less 1st percentile: rcc has the smallest | all N but 30 | {rising.ours} | at least 7 of 10
+            | {strict(sum(kept.values()) >= 7)}
+        medians do not fall with N, by more than 5 % | always | {sum(steps)} of {len(steps)} | always | {order(steps)}
+        {claim} (no priority)
+        99th less 1st percentile of rcc with {FEW_SENDERS} senders, by size and without priority, ms | not the smallest
+            | {gaps["rcc"][FEW_SENDERS]:.2f} and {high - low:.2f} (ictcp {gaps["ictcp"][FEW_SENDERS]:.2f})
+            | larger by size | {strict(gaps["rcc"][FEW_SENDERS] > high - low)}
+    """)
 
 
 def rows_modes(measures: Measures) -> list[Row]:
@@ -244,13 +228,9 @@ def rows_modes(measures: Measures) -> list[Row]:
         modes, share = groups(times)
         at = ", ".join(f"{mode:.1f}" for mode in modes)
         rows += [
-            Row(
+            Row.of(
                 claim,
-                "modes of rcc, ms",
-                "2, at 20 and 33",
-                f"{len(modes)}, at {at}",
-                "2 or 3",
-                strict(2 <= len(modes) <= 3),
+                f"modes of rcc, ms | 2, at 20 and 33 | {len(modes)}, at {at} | 2 or 3 | {strict(2 <= len(modes) <= 3)}",
             ),
             Row.by("band", claim, "flows of the first mode", "40 of 90, 44 %", 100 * share, ".0f %", "35 to 60 %"),
             Row.by("band", claim, "last completion, ms", "33", max(times), ".1f", "23 to 36"),
@@ -259,7 +239,7 @@ def rows_modes(measures: Measures) -> list[Row]:
     number = {s: len(groups(pooled(measures, (s, MODES_SENDERS), "fct_ms"))[0]) for s in paper}
     said, ours = (", ".join(f"{scheme} {count}" for scheme, count in some.items()) for some in (paper, number))
     kept = [number["rcc"] < number["ictcp"], number["ictcp"] <= number["dctcp"], number["dctcp"] <= number["newreno"]]
-    return [*rows, Row("rcc-fig7c-modes", "number of modes", said, ours, "in this order", order(kept))]
+    return [*rows, Row.of("rcc-fig7c-modes", f"number of modes | {said} | {ours} | in this order | {order(kept)}")]
 
 
 def rows_sizes(measures: Measures) -> list[Row]:
@@ -303,30 +283,16 @@ def rows_n30(measures: Measures) -> list[Row]:
             )
             for scheme in ("dctcp", "ictcp")
         ),
-        Row(
-            claim,
-            "last completion of rcc, ms",
-            f"{line_ms:.1f} on the wire",
-            f"{last:.1f}",
-            "within 10 %",
-            band(last / line_ms, 0.9, 1.1),
-        ),
-        Row(
-            claim,
-            "groups of rcc, ms",
-            "2",
-            f"{len(modes['rcc'])}, at {said['rcc']}",
-            "2",
-            strict(len(modes["rcc"]) == 2),
-        ),
-        Row(
-            f"{claim} (no priority)",
-            "groups of rcc without the windows that Algorithm 1 deals out last",
-            "",
-            f"{len(modes['rcc, no priority'])}, at {said['rcc, no priority']}",
-            "1",
-            strict(len(modes["rcc, no priority"]) == 1),
-        ),
+        *Row.table(f"""
+            {claim}
+            last completion of rcc, ms | {line_ms:.1f} on the wire | {last:.1f} | within 10 %
+                | {band(last / line_ms, 0.9, 1.1)}
+            groups of rcc, ms | 2 | {len(modes["rcc"])}, at {said["rcc"]} | 2 | {strict(len(modes["rcc"]) == 2)}
+            {claim} (no priority)
+            groups of rcc without the windows that Algorithm 1 deals out last |
+                | {len(modes["rcc, no priority"])}, at {said["rcc, no priority"]} | 1
+                | {strict(len(modes["rcc, no priority"]) == 1)}
+        """),
     ]
 
 

@@ -13,18 +13,7 @@ from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
 from fanin_papers.common import log_ticks, mean
 from fanin_papers.dctcp import quantile
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measures,
-    Row,
-    band,
-    order,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, points, pooled, strict
 from fanin_papers.rcc_datacenter_runs import (
     ADVERTISED,
     CHANGED,
@@ -181,24 +170,19 @@ def rows_times(measures: Measures, claim: str) -> list[Row]:
     }
     heavy = {load: tail["rcc", load] / min(tail[s, load] for s in OTHERS) for load in loads if load >= 60}
     found = [
-        Row(
+        Row.of(
             claim,
-            f"{share:.0%} of short flows: rcc lowest",
-            "all loads but one",
-            lowest_row(claim, "", kept).ours,
-            "at 80 % of the loads",
-            strict(sum(kept.values()) >= 0.8 * len(kept)),
+            f"{share:.0%} of short flows: rcc lowest | all loads but one | {lowest_row(claim, '', kept).ours} "
+            f"| at 80 % of the loads | {strict(sum(kept.values()) >= 0.8 * len(kept))}",
         )
         for share, kept in lowest.items()
     ]
     found.append(
-        Row(
+        Row.of(
             claim,
-            "99th percentile of rcc over the least of the others, from 60 % on",
-            "low",
-            ", ".join(f"{ratio:.2f}" for ratio in heavy.values()),
-            "at most 0.7",
-            order([ratio <= 0.7 for ratio in heavy.values()]),
+            "99th percentile of rcc over the least of the others, from 60 % on | low "
+            f"| {', '.join(f'{ratio:.2f}' for ratio in heavy.values())} | at most 0.7 "
+            f"| {order([ratio <= 0.7 for ratio in heavy.values()])}",
         )
     )
     for what in (SCALED, UNIFORM, SLOW_ROOT):
@@ -232,14 +216,11 @@ def rows_times(measures: Measures, claim: str) -> list[Row]:
             some = [load for load in ONE_CHANGE if load in loads]
             ratios = [short(measures, name, load, 0.99) / tail["rcc", load] for load in some]
             found.append(
-                Row(
+                Row.of(
                     claim,
-                    f"{name}: 99th percentile over that of rcc at {', '.join(f'{load} %' for load in some)}",
-                    "",
-                    ", ".join(f"{ratio:.2f}" for ratio in ratios),
-                    "0.9 to 1.1",
-                    order([0.9 <= ratio <= 1.1 for ratio in ratios]),
-                    judged=False,
+                    f"{name}: 99th percentile over that of rcc at {', '.join(f'{load} %' for load in some)} |  "
+                    f"| {', '.join(f'{ratio:.2f}' for ratio in ratios)} | 0.9 to 1.1 "
+                    f"| ({order([0.9 <= ratio <= 1.1 for ratio in ratios])})",
                 )
             )
     return found
@@ -254,22 +235,13 @@ def rows_throughput(measures: Measures, claim: str) -> list[Row]:
     fall = {s: bars[s, 60][1] / bars[s, 50][1] for s in ("rcc", "newreno")}
     above = {load: bars["newreno", load][1] >= bars["rcc", load][1] for load in loads}
     return [
-        Row(
-            claim,
-            "largest less smallest over the median: rcc has the least",
-            "all loads",
-            lowest_row(claim, "", kept).ours,
-            "most loads",
-            strict(2 * sum(kept.values()) > len(kept)),
-        ),
-        Row(
-            claim,
-            "median at 60 % over that at 50 %: rcc, newreno",
-            "rcc falls sharply",
-            f"{fall['rcc']:.3f}, {fall['newreno']:.3f}",
-            "rcc less",
-            order([fall["rcc"] < fall["newreno"]]),
-        ),
+        *Row.table(f"""
+            {claim}
+            largest less smallest over the median: rcc has the least | all loads | {lowest_row(claim, "", kept).ours}
+                | most loads | {strict(2 * sum(kept.values()) > len(kept))}
+            median at 60 % over that at 50 %: rcc, newreno | rcc falls sharply
+                | {fall["rcc"]:.3f}, {fall["newreno"]:.3f} | rcc less | {order([fall["rcc"] < fall["newreno"]])}
+        """),
         lowest_row(claim, "median of newreno at least that of rcc", above),
     ]
 
@@ -287,13 +259,10 @@ def rows_drops(measures: Measures, claim: str) -> list[Row]:
     return [
         Row.by("strict", claim, "rcc, up to 50 %", "0", light, ".1f", "0"),
         Row.by("band", claim, "rcc at 90 %", "64", rcc[-1], ".1f", "at most 150"),
-        Row(
+        Row.of(
             claim,
-            f"rcc, {', '.join(f'{load} %' for load in heavy)}",
-            "1, 8, 27, 64",
-            said["rcc"],
-            "does not fall",
-            order([a <= b for a, b in pairwise(rcc)]),
+            f"rcc, {', '.join(f'{load} %' for load in heavy)} | 1, 8, 27, 64 | {said['rcc']} | does not fall "
+            f"| {order([a <= b for a, b in pairwise(rcc)])}",
         ),
         Row(
             claim,
@@ -314,14 +283,11 @@ def rows_drops_scaled(measures: Measures, claim: str) -> list[Row]:
     kept = [a < b for a, b in zip(lost["rcc"], lost["dctcp"], strict=True)]
     kept += [a < min(b, c) for a, b, c in zip(lost["dctcp"], lost["newreno"], lost["ictcp"], strict=True)]
     return [
-        Row(
+        Row.of(
             claim,
-            f"{SCALED}, {', '.join(f'{load} %' for load in ONE_CHANGE)}",
-            "rcc below dctcp below newreno and ictcp",
-            "; ".join(f"{s} " + ", ".join(f"{value:.1f}" for value in lost[s]) for s in CHANGED),
-            "always",
-            order(kept),
-            judged=False,
+            f"{SCALED}, {', '.join(f'{load} %' for load in ONE_CHANGE)} | rcc below dctcp below newreno and ictcp "
+            f"| {'; '.join(f'{s} ' + ', '.join(f'{value:.1f}' for value in lost[s]) for s in CHANGED)} | always "
+            f"| ({order(kept)})",
         )
     ]
 
@@ -355,14 +321,11 @@ def rows_root(measures: Measures, claim: str) -> list[Row]:
     if points(measures, f"rcc, {SLOW_ROOT}"):
         slow = {s: [drops(measures, f"{s}, {SLOW_ROOT}", load, "root_drops") for load in ONE_CHANGE] for s in CHANGED}
         found.append(
-            Row(
+            Row.of(
                 claim,
-                f"{SLOW_ROOT}, at {', '.join(f'{load} %' for load in ONE_CHANGE)}: ictcp, rcc",
-                "hundreds, 0",
-                "; ".join(", ".join(f"{value:.1f}" for value in slow[s]) for s in ("ictcp", "rcc")),
-                "ictcp above 100",
-                order([value > 100 for value in slow["ictcp"]]),
-                judged=False,
+                f"{SLOW_ROOT}, at {', '.join(f'{load} %' for load in ONE_CHANGE)}: ictcp, rcc | hundreds, 0 "
+                f"| {'; '.join(', '.join(f'{value:.1f}' for value in slow[s]) for s in ('ictcp', 'rcc'))} "
+                f"| ictcp above 100 | ({order([value > 100 for value in slow['ictcp']])})",
             )
         )
     return found
@@ -385,13 +348,10 @@ def rows_priority(measures: Measures, claim: str) -> list[Row]:
     return [
         lowest_row(claim, "99th percentile without priority at most that with it, from 40 % on", tail),
         lowest_row(claim, "median without priority at least that with it, from 40 % on", middle),
-        Row(
+        Row.of(
             claim,
-            "median of long flows without priority less that with it, Mb/s",
-            "at most 10",
-            f"{apart[worst]:.1f} at {worst} %",
-            "at most 20",
-            band(abs(apart[worst]), 0, 20),
+            "median of long flows without priority less that with it, Mb/s | at most 10 "
+            f"| {apart[worst]:.1f} at {worst} % | at most 20 | {band(abs(apart[worst]), 0, 20)}",
         ),
     ]
 

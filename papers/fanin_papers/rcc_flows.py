@@ -13,18 +13,7 @@ from fanin.plot import label_axes, scheme_line
 from fanin.style import COLOURS, MORE_COLOURS
 from fanin_papers.common import mean
 from fanin_papers.dctcp import percentile, quantile
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 
 if TYPE_CHECKING:
     from fanin import Result
@@ -183,30 +172,19 @@ def rows_10a(measures: Measures, name: str) -> list[Row]:
     highest = max(pooled(measures, (name, 60), "highest"))
     queues = {other: over_seeds(measures, (other, 60), "burst_queue") for other in (*OTHERS, name)}
     return [
-        Row(
-            claim,
-            "long flow within 2 ms of the burst, share of before",
-            "steps down at once",
-            f"{fallen:.2f}",
-            "at most 0.30",
-            strict(fallen <= 0.3),
-        ),
-        Row(
-            claim,
-            "long flow within 3 ms of the last short one",
-            "full rate again",
-            f"{risen:.2f}",
-            "at least 0.90",
-            strict(risen >= 0.9),
-        ),
+        *Row.table(f"""
+            {claim}
+            long flow within 2 ms of the burst, share of before | steps down at once | {fallen:.2f} | at most 0.30
+                | {strict(fallen <= 0.3)}
+            long flow within 3 ms of the last short one | full rate again | {risen:.2f} | at least 0.90
+                | {strict(risen >= 0.9)}
+        """),
         Row.by("strict", claim, "highest queue, packets", "below the others", highest, ".0f", "below 80"),
-        Row(
+        Row.of(
             claim,
-            "mean queue during the burst: newreno, dctcp, ictcp, rcc",
-            "rcc lowest",
-            ", ".join(f"{value:.1f}" for value in queues.values()),
-            "rcc lowest",
-            order([queues[name] < queues[other] for other in OTHERS]),
+            "mean queue during the burst: newreno, dctcp, ictcp, rcc | rcc lowest "
+            f"| {', '.join(f'{value:.1f}' for value in queues.values())} | rcc lowest "
+            f"| {order([queues[name] < queues[other] for other in OTHERS])}",
         ),
     ]
 
@@ -222,7 +200,7 @@ def rows_10c(measures: Measures, name: str) -> list[Row]:
 
     def ordered(what: str, paper: str, found: dict[str, float], kept: list[bool], digits: int = 1) -> Row:
         ours = ", ".join(f"{value:.{digits}f}" for value in found.values())
-        return Row(claim, f"{what}: newreno, dctcp, ictcp, rcc", paper, ours, paper, order(kept))
+        return Row.of(claim, f"{what}: newreno, dctcp, ictcp, rcc | {paper} | {ours} | {paper} | {order(kept)}")
 
     return [
         Row.by("strict", claim, "drops of rcc, all seeds", "0", drops[name], ".0f", "0"),
@@ -242,30 +220,17 @@ def rows_10d(measures: Measures) -> list[Row]:
     alone = {s: over_seeds(measures, (f"{s}{ALONE}", 0), "long_mbps") for s in SCHEMES}
     return [
         Row.by("band", claim, "rcc with the burst, Mb/s", "737", burst["rcc"], ".0f", "700 to 755"),
-        Row(
-            claim,
-            "with the burst, Mb/s: newreno, dctcp, ictcp, rcc",
-            "rcc highest",
-            ", ".join(f"{value:.1f}" for value in burst.values()),
-            "rcc highest",
-            order([burst["rcc"] > burst[other] for other in OTHERS]),
-        ),
-        Row(
-            claim,
-            "alone, Mb/s: newreno, dctcp, ictcp, rcc",
-            "ictcp lowest",
-            ", ".join(f"{value:.1f}" for value in alone.values()),
-            "ictcp lowest",
-            order([alone["ictcp"] < alone[other] for other in SCHEMES if other != "ictcp"]),
-        ),
-        Row(
-            claim,
-            "lower with the burst than alone",
-            "all",
-            f"{sum(burst[s] < alone[s] for s in SCHEMES)} of {len(SCHEMES)}",
-            "all",
-            order([burst[s] < alone[s] for s in SCHEMES]),
-        ),
+        *Row.table(f"""
+            {claim}
+            with the burst, Mb/s: newreno, dctcp, ictcp, rcc | rcc highest
+                | {", ".join(f"{value:.1f}" for value in burst.values())} | rcc highest
+                | {order([burst["rcc"] > burst[other] for other in OTHERS])}
+            alone, Mb/s: newreno, dctcp, ictcp, rcc | ictcp lowest
+                | {", ".join(f"{value:.1f}" for value in alone.values())} | ictcp lowest
+                | {order([alone["ictcp"] < alone[other] for other in SCHEMES if other != "ictcp"])}
+            lower with the burst than alone | all | {sum(burst[s] < alone[s] for s in SCHEMES)} of {len(SCHEMES)}
+                | all | {order([burst[s] < alone[s] for s in SCHEMES])}
+        """),
     ]
 
 

@@ -133,26 +133,14 @@ def rows(measures: Measures) -> list[Row]:
     found = []
     for case in CASES:
         waiting, whole, tail = (cut(measures, case, what) for what in (WAITING, MEAN, TAIL))
-        found += [
-            Row(
-                "rcc-fig5a-mean",
-                f"{case}: mean queue of rcc below that of newreno, while packets wait (first SYN to last byte)",
-                "47.5 %",
-                f"{waiting:.1f} % ({whole:.1f} %)",
-                "30 to 65 %",
-                gain_band(waiting, 30, 65),
-                judged=False,
-            ),
-            Row(
-                "rcc-fig7a-p99",
-                f"{case}: 99th percentile of rcc below that of newreno",
-                "51.2 %",
-                f"{tail:.1f} %",
-                "30 to 75 %",
-                gain_band(tail, 30, 75),
-                judged=False,
-            ),
-        ]
+        found += Row.table(f"""
+            rcc-fig5a-mean
+            {case}: mean queue of rcc below that of newreno, while packets wait (first SYN to last byte) | 47.5 %
+                | {waiting:.1f} % ({whole:.1f} %) | 30 to 65 % | ({gain_band(waiting, 30, 65)})
+            rcc-fig7a-p99
+            {case}: 99th percentile of rcc below that of newreno | 51.2 % | {tail:.1f} % | 30 to 75 %
+                | ({gain_band(tail, 30, 75)})
+        """)
     return found
 
 

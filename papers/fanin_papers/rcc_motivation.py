@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,7 +106,6 @@ def rows_2(measures: Measures) -> list[Row]:
 
 def rows_starts(measures: Measures, mean_ms: float) -> list[Row]:
     """The claim with this mean of the start times."""
-    row = partial(Row, f"rcc-fig2-oscillation (mean start {mean_ms:g} ms)")
     rows = []
     for what, told, name in (
         ("dropped packets", "not fewer", "drops"),
@@ -117,10 +115,20 @@ def rows_starts(measures: Measures, mean_ms: float) -> list[Row]:
         means = {s: [over_seeds(measures, (started(s, mean_ms), n), name) for n in COUNTS] for s in OTHERS}
         kept = [high > low or (high == low and told == "not fewer") for low, high in means.values()]
         ours = ", ".join(f"{scheme} {low:.1f} and {high:.1f}" for scheme, (low, high) in means.items())
-        rows.append(row(f"{what}, 50 and 80 senders", f"{told} with 80", ours, f"{told} with 80", order(kept)))
+        rows.append(
+            Row.of(
+                f"rcc-fig2-oscillation (mean start {mean_ms:g} ms)",
+                f"{what}, 50 and 80 senders | {told} with 80 | {ours} | {told} with 80 | {order(kept)}",
+            )
+        )
     highest = max(pooled(measures, (started("newreno", mean_ms), max(COUNTS)), "highest"))
     full = strict(highest > BUFFER_PACKETS - 1)
-    rows.append(row("longest queue of newreno, 80 senders", "full", f"{highest:.1f}", "80 packets", full))
+    rows.append(
+        Row.of(
+            f"rcc-fig2-oscillation (mean start {mean_ms:g} ms)",
+            f"longest queue of newreno, 80 senders | full | {highest:.1f} | 80 packets | {full}",
+        )
+    )
     return rows
 
 
@@ -223,22 +231,16 @@ def rows_3(measures: Measures) -> list[Row]:
         late = exact[:, exact.shape[1] // 2 :]
         signed = [float(gaps(measures, "rcc", m, count).mean()) for m in DELAYED]
         rows += [
-            Row(
+            Row.of(
                 claim,
-                "RCC's reading: mean difference, ACKs of 1 and 3 packets",
-                "larger with 3",
-                f"{one:.4f} and {three:.4f}",
-                "3 above 1 above 0",
-                order([three > one, one > 0]),
+                "RCC's reading: mean difference, ACKs of 1 and 3 packets | larger with 3 "
+                f"| {one:.4f} and {three:.4f} | 3 above 1 above 0 | {order([three > one, one > 0])}",
             ),
             *(
-                Row(
+                Row.of(
                     claim,
-                    f"exact reading, ACKs of 1 packet: largest difference{when}",
-                    "",
-                    f"{found.max():.4f}",
-                    "0",
-                    strict(bool(found.max() < 1e-9)),
+                    f"exact reading, ACKs of 1 packet: largest difference{when} |  | {found.max():.4f} | 0 "
+                    f"| {strict(bool(found.max() < 1e-09))}",
                 )
                 for when, found in (("", exact), (" in the second half, after all losses", late))
             ),

@@ -166,35 +166,16 @@ def rows_q1(measures: Measures) -> list[Row]:
         trip = [run["rtt_us"][0] for run in many.values()]
         ours = f"{min(queues):.1f} to {max(queues):.1f}"
         holds = min(queues) >= 25.5 and max(queues) <= 28.5
-        rows += [
-            Row(
-                claim,
-                "queue, N = 40 to 100, packets",
-                f"26.7 (40 KB); eq. (4): {told:.1f}",
-                ours,
-                "25.5 to 28.5",
-                strict(holds),
-            ),
-            Row(
-                claim,
-                "its standard deviation, packets",
-                "stable",
-                f"at most {spread:.2f}",
-                "below 2",
-                strict(spread < 2),
-            ),
-            Row(
-                claim,
-                "mean RTT, us",
-                f"480; eq. (5): {loaded_rtt_us(rtt_us):.0f}",
-                f"{min(trip):.0f} to {max(trip):.0f}",
-                "within 4 %",
-                strict(min(trip) >= 480 * 0.96 and max(trip) <= 480 * 1.04),
-            ),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            queue, N = 40 to 100, packets | 26.7 (40 KB); eq. (4): {told:.1f} | {ours} | 25.5 to 28.5 | {strict(holds)}
+            its standard deviation, packets | stable | at most {spread:.2f} | below 2 | {strict(spread < 2)}
+            mean RTT, us | 480; eq. (5): {loaded_rtt_us(rtt_us):.0f} | {min(trip):.0f} to {max(trip):.0f} | within 4 %
+                | {strict(min(trip) >= 480 * 0.96 and max(trip) <= 480 * 1.04)}
+        """)
         held = all(abs(queue - 40) < 2 for queue in queues)
         claim = f'rcc-eq4-q1 ({name}, "40 packets" of 5.1)'
-        rows.append(Row(claim, "queue, N = 40 to 100, packets", "40", ours, "within 2", strict(held)))
+        rows.append(Row.of(claim, f"queue, N = 40 to 100, packets | 40 | {ours} | within 2 | {strict(held)}"))
     return rows
 
 
@@ -207,24 +188,16 @@ def rows_q2(measures: Measures) -> list[Row]:
     some = {n: run["asked"][0] for n, run in runs.items() if n >= 900}
     dropped = sum(run["drops"][0] for run in runs.values())
     rows = [
-        Row(claim, "Q2, 45 flows and more", "N - 40", f"within {off:.1f}", "within 2", strict(off <= 2)),
+        Row.of(claim, f"Q2, 45 flows and more | N - 40 | within {off:.1f} | within 2 | {strict(off <= 2)}"),
         Row.by("strict", claim, "Q2, up to 39 flows", "0", few, ".1f", "0"),
-        Row(
-            claim,
-            "spurious timeouts of receivers, up to 800 flows",
-            f"none below Q2 = {MOST_WAITING:.0f}",
-            f"{max(none.values()):.0f}",
-            "0",
-            strict(max(none.values()) == 0),
-        ),
-        Row(
-            claim,
-            "spurious timeouts of receivers, 900 flows and more",
-            f"some above Q2 = {MOST_WAITING:.0f}",
-            ", ".join(f"N = {n}: {asked:.0f}" for n, asked in some.items()),
-            "above 0",
-            strict(min(some.values()) > 0),
-        ),
+        *Row.table(f"""
+            {claim}
+            spurious timeouts of receivers, up to 800 flows | none below Q2 = {MOST_WAITING:.0f}
+                | {max(none.values()):.0f} | 0 | {strict(max(none.values()) == 0)}
+            spurious timeouts of receivers, 900 flows and more | some above Q2 = {MOST_WAITING:.0f}
+                | {", ".join((f"N = {n}: {asked:.0f}" for n, asked in some.items()))} | above 0
+                | {strict(min(some.values()) > 0)}
+        """),
         Row.by("strict", claim, "drops", "none", dropped, ".0f", "0"),
     ]
     for name, said in (("base RTT of 160 us", "senders' timeout 10 ms"), (PATIENT, "senders' timeout 1 s")):
@@ -232,7 +205,11 @@ def rows_q2(measures: Measures) -> list[Row]:
         share = found[1000]["gbps"][0] / found[500]["gbps"][0]
         resent = found[1000]["resent"][0]
         what, ours = "goodput, 1000 flows / 500 flows", f"{share:.3f}; {resent:.0f} packets sent again"
-        rows.append(Row(f"{claim} ({said})", what, "little effect", ours, "within 3 %", strict(abs(share - 1) <= 0.03)))
+        rows.append(
+            Row.of(
+                f"{claim} ({said})", f"{what} | little effect | {ours} | within 3 % | {strict(abs(share - 1) <= 0.03)}"
+            )
+        )
     return rows
 
 
@@ -303,17 +280,12 @@ def rows_23(measures: Measures) -> list[Row]:
             found = over_seeds(measures, (name, n), "last_ms")
             packets_ms = n * SIZE / (oitcp.SEGMENT * oitcp.PACKETS_PER_S) * 1e3
             ratio, ideal = found / (packets_ms + rtt_ms), found / ideal_ms(n)
-            rows += [
-                Row(
-                    claim,
-                    f"N = {n}: last flow / (N L / (segment C) + a handshake)",
-                    f"{told_ms(n):.1f} ms",
-                    f"{found:.2f} ms, {ratio:.3f}",
-                    "within 5 %",
-                    band(ratio, 0.95, 1.05),
-                ),
-                Row(claim, f"N = {n}: last flow / OITCP", "1", f"{ideal:.3f}", "within 5 %", band(ideal, 0.95, 1.05)),
-            ]
+            rows += Row.table(f"""
+                {claim}
+                N = {n}: last flow / (N L / (segment C) + a handshake) | {told_ms(n):.1f} ms
+                    | {found:.2f} ms, {ratio:.3f} | within 5 % | {band(ratio, 0.95, 1.05)}
+                N = {n}: last flow / OITCP | 1 | {ideal:.3f} | within 5 % | {band(ideal, 0.95, 1.05)}
+            """)
     return rows
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -182,13 +181,11 @@ def rows_eq(measures: Measures) -> list[Row]:
                 # Above 10 flows the equation is a bound; the queue need not swing.
                 bounded = n > 10 and run["max"][0] <= q_max(path, n) + 2 and run["drops"][0] == 0
                 rows.append(
-                    Row(
+                    Row.of(
                         "dctcp-eq3-qmax",
-                        f"{name}, N = {n}: highest queue",
-                        f"{q_max(path, n):g}",
-                        f"{run['max'][0]:.0f} at most, no teeth",
-                        f"at most {q_max(path, n) + 2:g}, no drops" if n > 10 else "teeth",
-                        strict(bounded),
+                        f"{name}, N = {n}: highest queue | {q_max(path, n):g} "
+                        f"| {run['max'][0]:.0f} at most, no teeth "
+                        f"| {f'at most {q_max(path, n) + 2:g}, no drops' if n > 10 else 'teeth'} | {strict(bounded)}",
                         judged,
                     )
                 )
@@ -202,32 +199,30 @@ def rows_eq(measures: Measures) -> list[Row]:
             else:
                 holds, accept = top <= told + 2 and clean, f"at most {told + 2:g}, no drops"
             rows.append(
-                Row("dctcp-eq3-qmax", f"{at}: highest queue", f"{told:g}", f"{top:.1f}", accept, strict(holds), judged)
+                Row.of(
+                    "dctcp-eq3-qmax", f"{at}: highest queue | {told:g} | {top:.1f} | {accept} | {strict(holds)}", judged
+                )
             )
             swing, said = float(np.mean(run["tops"]) - np.mean(run["bottoms"])), amplitude(path, n)
             if 2 <= n <= 10:
                 verdict = band(swing, 0.75 * said, 1.25 * said)
                 rows.append(
-                    Row("dctcp-eq4-amplitude", at, f"{said:.1f}", f"{swing:.1f}", "within 25 %", verdict, judged)
+                    Row.of("dctcp-eq4-amplitude", f"{at} | {said:.1f} | {swing:.1f} | within 25 % | {verdict}", judged)
                 )
             elif n > 10:
                 verdict = band(swing, 0, 1.15 * said)
                 rows.append(
-                    Row("dctcp-eq4-amplitude", at, f"{said:.1f}", f"{swing:.1f}", "at most 1.15 x", verdict, judged)
+                    Row.of(
+                        "dctcp-eq4-amplitude", f"{at} | {said:.1f} | {swing:.1f} | at most 1.15 x | {verdict}", judged
+                    )
                 )
             if n <= 10:
                 loaded_us = path.rtt_us + run["mean"][0] * path.packet_us
                 period, says = float(np.mean(run["periods_us"])) / loaded_us, period_rtts(path, n)
                 verdict = band(period, 0.7 * says, 1.3 * says)
                 rows.append(
-                    Row(
-                        "dctcp-eq5-period",
-                        f"{at}, RTTs",
-                        f"{says:.1f}",
-                        f"{period:.1f}",
-                        "within 30 %",
-                        verdict,
-                        judged,
+                    Row.of(
+                        "dctcp-eq5-period", f"{at}, RTTs | {says:.1f} | {period:.1f} | within 30 % | {verdict}", judged
                     )
                 )
     return rows
@@ -276,27 +271,17 @@ def draw_k(measures: Measures) -> Figure:
 
 def rows_k(measures: Measures) -> list[Row]:
     """Claim `dctcp-eq6-kbound`."""
-    row = partial(Row, "dctcp-eq6-kbound")
     found = {k: [pooled(measures, (k, n), "utilisation")[0] for n in CROWDS] for k in THRESHOLDS}
     below = ", ".join(
         f"N = {n}: {used * 100:.2f} %" for n, used in zip(CROWDS, found[80], strict=True) if used < 0.9999
     )
-    return [
-        row(
-            "K = 80: least utilisation over N",
-            "no underflow",
-            f"{min(found[80]) * 100:.2f} % ({below or 'all full'})",
-            "at least 99.5 %",
-            band(min(found[80]), 0.995, 1.001),
-        ),
-        row(
-            "K = 20: least utilisation over N",
-            "underflow",
-            f"{min(found[20]) * 100:.2f} %",
-            "below 99 %",
-            band(min(found[20]), 0.0, 0.99),
-        ),
-    ]
+    return Row.table(f"""
+        dctcp-eq6-kbound
+        K = 80: least utilisation over N | no underflow | {min(found[80]) * 100:.2f} % ({below or "all full"})
+            | at least 99.5 % | {band(min(found[80]), 0.995, 1.001)}
+        K = 20: least utilisation over N | underflow | {min(found[20]) * 100:.2f} % | below 99 %
+            | {band(min(found[20]), 0.0, 0.99)}
+    """)
 
 
 # Fig. 13
@@ -368,45 +353,23 @@ def rows_13(measures: Measures) -> list[Row]:
         return float(np.mean(pooled(measures, (name, n), what)))
 
     claim, pi = "dctcp-fig13-pi", "newreno-ecn, PI"
-    row = partial(Row, claim)
     rate, empty = value("dctcp", 2, "wire_gbps"), value("dctcp", 2, "empty")
     return [
         Row.by("strict", claim, "dctcp, 2 flows, Gb/s on the wire", "full", rate, ".2f", "at least 9.8"),
-        row(
-            "PI below dctcp, 2 flows, Gb/s",
-            "below",
-            f"{value(pi, 2, 'wire_gbps'):.2f}",
-            "in this order",
-            order([value(pi, 2, "wire_gbps") < rate]),
-        ),
-        row(
-            "PI, 2 flows: time with an empty queue",
-            "some",
-            f"{value(pi, 2, 'empty') * 100:.1f} %",
-            "above 0",
-            strict(value(pi, 2, "empty") > 0),
-        ),
-        row(
-            "dctcp, 2 flows: time with an empty queue",
-            "none",
-            f"{empty * 100:.2f} %",
-            "below 0.5 %",
-            band(empty, 0, 0.005),
-        ),
-        row(
-            "PI, 20 flows: more throughput than with 2",
-            "more",
-            f"{value(pi, 20, 'wire_gbps'):.2f}",
-            "in this order",
-            order([value(pi, 20, "wire_gbps") > value(pi, 2, "wire_gbps")]),
-        ),
-        row(
-            "PI: queue's standard deviation, 2 and 20 flows",
-            "grows",
-            f"{value(pi, 2, 'spread'):.1f}, {value(pi, 20, 'spread'):.1f}",
-            "in this order",
-            order([value(pi, 20, "spread") > value(pi, 2, "spread")]),
-        ),
+        *Row.table(f"""
+            {claim}
+            PI below dctcp, 2 flows, Gb/s | below | {value(pi, 2, "wire_gbps"):.2f} | in this order
+                | {order([value(pi, 2, "wire_gbps") < rate])}
+            PI, 2 flows: time with an empty queue | some | {value(pi, 2, "empty") * 100:.1f} % | above 0
+                | {strict(value(pi, 2, "empty") > 0)}
+            dctcp, 2 flows: time with an empty queue | none | {empty * 100:.2f} % | below 0.5 %
+                | {band(empty, 0, 0.005)}
+            PI, 20 flows: more throughput than with 2 | more | {value(pi, 20, "wire_gbps"):.2f} | in this order
+                | {order([value(pi, 20, "wire_gbps") > value(pi, 2, "wire_gbps")])}
+            PI: queue's standard deviation, 2 and 20 flows | grows
+                | {value(pi, 2, "spread"):.1f}, {value(pi, 20, "spread"):.1f} | in this order
+                | {order([value(pi, 20, "spread") > value(pi, 2, "spread")])}
+        """),
     ]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -150,6 +151,37 @@ SMALL = Experiment(
     rows,
 )
 """An experiment on a spec of these tests."""
+
+
+# Rows
+
+
+def test_rows_are_written_as_they_are_printed() -> None:
+    ours = 3.14159
+    found = Row.table(f"""
+        a-claim
+        a number, ms | about 3 | {ours:.2f} | at most 4 | {strict(ours <= 4)}
+        a long one that goes on below
+            | | none | above 4
+            | ({strict(ours > 4)})
+        a-claim (with a change)
+        the same | 3 | 3 | any | calibrated
+    """)
+    assert found == [
+        Row("a-claim", "a number, ms", "about 3", "3.14", "at most 4", "holds"),
+        Row("a-claim", "a long one that goes on below", "", "none", "above 4", "differs", judged=False),
+        Row("a-claim (with a change)", "the same", "3", "3", "any", "calibrated"),
+    ]
+    assert not any(row.judged for row in Row.table("x\na | b | c | d | holds", judged=False))
+    assert Row.of("x", "a | b | c | d | close") == Row("x", "a", "b", "c", "d", "close")
+
+
+@pytest.mark.parametrize("line", ["a | b | c | holds", "a | b | c | d | e | holds", "a | b | c | d | held"])
+def test_a_row_with_other_columns_or_an_unknown_verdict_is_refused(line: str) -> None:
+    with pytest.raises(
+        ValueError, match=re.escape(f'"{line}" is not a row: what | the paper | ours | accept | verdict')
+    ):
+        Row.table(f"x\n{line}")
 
 
 # The command
