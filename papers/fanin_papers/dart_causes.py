@@ -122,7 +122,7 @@ def rows_causes(measures: Measures) -> list[Row]:
         rows += Row.table(f"""
             dart-fig11a-rdma79 ({variant})
             p99 of DCQCN / Dart at 40 % | 4.8
-                | {f"{ratio:.2f} (" + ", ".join(f"{scheme} {tail[scheme]:.0f}" for scheme in SCHEMES_CAUSES) + " us)"}
+                | {ratio:.2f} ({", ".join(f"{scheme} {tail[scheme]:.0f}" for scheme in SCHEMES_CAUSES)} us)
                 | 3 to 7 | {band(ratio, 3, 7)}
             dart-tail-over-median ({variant})
             p99 / median of DCQCN at 40 % | 5 to 10 | {spread:.1f} | 2.5 to 20 | {band(spread, 2.5, 20)}

@@ -375,13 +375,10 @@ def rows_switches(measures: Measures, reading: str) -> list[Row]:
     kept = [tail["dctcp"] < tail[name] for name in shallow] + [tail[name] < tail[DEEP] for name in shallow]
     paper = {"dctcp": "0.3 %", DEEP: "below 1 %", "newreno": "92 %", RED: "95 %"}
     return [
-        Row(
+        Row.of(
             claim,
-            f"{SHORT}, 95th percentile in ms: " + ", ".join(f"{name} {value:.1f}" for name, value in tail.items()),
-            "dctcp least, deep buffer most",
-            f"{sum(kept)} of {len(kept)} orders",
-            "always",
-            order(kept),
+            f"{SHORT}, 95th percentile in ms: {', '.join((f'{name} {value:.1f}' for name, value in tail.items()))} "
+            f"| dctcp least, deep buffer most | {sum(kept)} of {len(kept)} orders | always | {order(kept)}",
         ),
         *(
             Row.of(

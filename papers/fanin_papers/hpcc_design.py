@@ -219,13 +219,11 @@ def rows_14(measures: Measures) -> list[Row]:
             f"| {', '.join(f'{queue[size]:.1f}' for size in within)} | at most 5 each | {band(highest, 0, 5)}",
         ),
         Row.by("band", claim, "the same, W_AI = 300 B", "13", queue[300], ".1f", "6 to 25"),
-        Row(
+        Row.of(
             claim,
-            "Jain's index of 10 ms, W_AI = " + ", ".join(map(str, within)) + " B",
-            "larger is fairer",
-            ", ".join(f"{value:.5f}" for value in even),
-            "rises",
-            order([low < high for low, high in itertools.pairwise(even)]),
+            f"Jain's index of 10 ms, W_AI = {', '.join(map(str, within))} B | larger is fairer "
+            f"| {', '.join(f'{value:.5f}' for value in even)} | rises "
+            f"| {order([low < high for low, high in itertools.pairwise(even)])}",
         ),
     ]
 

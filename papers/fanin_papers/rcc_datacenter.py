@@ -264,13 +264,11 @@ def rows_drops(measures: Measures, claim: str) -> list[Row]:
             f"rcc, {', '.join(f'{load} %' for load in heavy)} | 1, 8, 27, 64 | {said['rcc']} | does not fall "
             f"| {order([a <= b for a, b in pairwise(rcc)])}",
         ),
-        Row(
+        Row.of(
             claim,
-            "rcc below dctcp below newreno and ictcp, from 60 % on",
-            "always",
-            f"{sum(kept)} of {len(kept)}; " + "; ".join(f"{s} {said[s]}" for s in ("dctcp", "newreno", "ictcp")),
-            "always",
-            order(kept),
+            "rcc below dctcp below newreno and ictcp, from 60 % on | always "
+            f"| {sum(kept)} of {len(kept)}; {'; '.join(f'{s} {said[s]}' for s in ('dctcp', 'newreno', 'ictcp'))} "
+            f"| always | {order(kept)}",
         ),
     ]
 
