@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SEEDS = (1, 2, 3)
 

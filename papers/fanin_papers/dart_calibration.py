@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.dart_mix import (
     CALIBRATED_US,
@@ -27,9 +27,6 @@ from fanin_papers.dart_mix import (
     window,
 )
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 # DCQCN's row of Table I: rows E5, E14 and E15
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes, set_axis, shades
 from fanin.style import style_of
 from fanin_papers.dart_mix import (
@@ -24,11 +26,6 @@ from fanin_papers.dart_mix import (
 )
 from fanin_papers.dart_typical import ONE_LANE, WITH_WINDOW, under
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 # Causes of the differences: one change at a time, at 40 %
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.dart_links import GOODPUT_GBPS, LINE_BPS, PAYLOAD, wire_us
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 RTT_US = 20.0
 """Without queues and the time to send a packet, as the paper counts it."""

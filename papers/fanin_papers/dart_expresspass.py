@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 SLOW = "initial_rate = 0.0625, w_init = 0.0625"
 SCHEMES = {

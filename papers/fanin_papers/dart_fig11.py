@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import LogLocator
 
@@ -30,9 +30,6 @@ from fanin_papers.dart_mixes import (
     sweep_readings,
 )
 from fanin_papers.experiment import Experiment, Measures
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PANELS = (
     ("p99_us", "Fig. 11", "99th percentile of\n8 KB messages (us)"),

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.dart_links import BASE_RTT_US, GOODPUT_GBPS, HEADER, LINE_BPS, MESSAGE, PAYLOAD, wire_us
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 # Fig. 3: a long flow and an incast
 

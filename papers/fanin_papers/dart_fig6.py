@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.dart_links import HEADER, LINK_US, MESSAGE, PAYLOAD, wire_us
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, Verdict, order, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 # Fig. 6: a message around a hot link
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
+from fanin import Result
 from fanin.plot import label_axes, set_axis
 from fanin.style import style_of
 from fanin_papers.common import SEEDS
@@ -35,11 +36,6 @@ from fanin_papers.dart_readings import (
     sweep,
 )
 from fanin_papers.experiment import Experiment, Key, Measured, Measures, Row, Verdict, band, gain_band, order, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 PAPER = {20: {IOFD: 0.69, DASR_LA: 0.21, DART: 0.16}, 60: {IOFD: 0.21, DASR_LA: 0.23, DART: 0.07}}
 """Fig. 14, p99 over DCQCN's, as far as section VI-C prints it. Pri-Q, it says, does not improve at low loads."""

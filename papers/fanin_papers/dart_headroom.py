@@ -8,20 +8,16 @@ with a buffer that is never full. Each case also runs on the wire (docs/wire.md)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes
 from fanin_papers import dart_testbed
 from fanin_papers.dart_testbed import HARDWARE, PAPER_RTT_US, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, strict
 from fanin_papers.hpcc_runs import queued, watched
 from fanin_papers.on_wire import EVERY_US, NO_PAUSES, SIMULATOR, WIRE, compared, in_both, slower
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 WHOLE = "1"
 SHARES = (WHOLE, "0.98", "0.96")

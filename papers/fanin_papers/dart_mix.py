@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fanin import Result
 from fanin_papers.common import mean
 from fanin_papers.experiment import Key, Measures, pooled
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 LOADS = (20, 40, 60)
 """Per cent of the capacity of the ToR uplinks (row E11)."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanin.plot import indexed_line, label_axes
@@ -33,9 +33,6 @@ from fanin_papers.dart_mixes import (
 )
 from fanin_papers.dart_readings import IOFD, dart_with, table, with_scheme
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, order, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 THRESHOLDS = (5, 15, 20)
 """In KB; the preset has 15."""

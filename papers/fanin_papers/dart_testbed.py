@@ -8,23 +8,18 @@ packet on and not from its first whole message; senders are paced packet by pack
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.measures import nearest_rank
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import mean, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 GBPS, LINK_US = 43.483, 2.616
 WIRE, ACK = 4096 + 26 + 20, 30 + 4

@@ -9,13 +9,14 @@ senders are paced packet by packet at C/n, and not by delays of whole messages.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.measures import completion_us
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import log_ticks, seeds
@@ -35,11 +36,6 @@ from fanin_papers.experiment import (
     pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 DEGREES = (2, 4, 8, 12, 16)
 MOST = 16

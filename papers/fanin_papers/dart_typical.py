@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import log_ticks, mean, seeds
 from fanin_papers.dart_mix import CALIBRATED_US, LOADS, SHORT_SHARE, TABLE_1, TABLE_2, at, jitter, load, traffic, window
@@ -23,9 +22,6 @@ from fanin_papers.experiment import (
     order,
     strict,
 )
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 # Fig. 11(a), 12(a), 13(a), Tables I and II: the typical mix
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin import measures as of
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
@@ -26,11 +27,6 @@ from fanin_papers.experiment import (
     pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 PACKET_BYTES = 1538
 """A full packet on the wire of these specs: 1,460 B of payload, 40 B of TCP/IP, 38 B of Ethernet with preamble and

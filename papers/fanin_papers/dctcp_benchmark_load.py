@@ -10,8 +10,6 @@ one of 10 ms many timeouts are needless.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes
@@ -28,15 +26,13 @@ from fanin_papers.dctcp_benchmark_runs import (
     SWITCHES,
     TENFOLD,
     TRAFFICS,
+    Sizes,
     background,
     measure,
     queries,
     run,
 )
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order
-
-if TYPE_CHECKING:
-    from fanin_papers.dctcp_benchmark_runs import Sizes
 
 ABOVE = 8
 """Per cent of the flows above 1 MB, instead of 25."""

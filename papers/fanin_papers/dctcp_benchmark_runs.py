@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from fanin import Result
 from fanin import measures as of
 from fanin_papers.common import seeds
 from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.experiment import Change, Key, Measured
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 Sizes = Sequence[tuple[float, float]]
 """Points of a cumulative distribution: bytes, and per cent of the flows up to this size."""

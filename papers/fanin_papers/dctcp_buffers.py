@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.plot import label_axes, legend_below, scheme_line
 from fanin.style import style_of
 from fanin_papers.common import mean, seeds
@@ -30,13 +32,6 @@ from fanin_papers.experiment import (
     pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 ANEW = "newreno, window anew per query"
 WINDOWS = {

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.common import mean, seeds
 from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, strict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 FLOWS = ("s1", "s2", "s3", "s4", "s5")
 CROWD = 90

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, legend_below
 from fanin_papers.common import seeds
@@ -25,11 +25,6 @@ from fanin_papers.experiment import (
     pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 RTO_MS = 300
 WORKERS = 43

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin import measures as of
 from fanin.plot import label_axes, legend_below, scheme_line
 from fanin_papers.common import log_ticks, mean, seeds
@@ -27,11 +28,6 @@ from fanin_papers.experiment import (
     pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 # Figs. 19 and 20: incast
 

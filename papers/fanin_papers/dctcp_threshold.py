@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import mean, seeds
 from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, cdf, quantile, under
@@ -27,11 +28,6 @@ from fanin_papers.experiment import (
     pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 PAYLOAD_SHARE = 1460 / PACKET_BYTES
 """The payload that a full link carries, as a share of its rate."""

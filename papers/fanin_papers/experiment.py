@@ -8,15 +8,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal, cast, get_args
+
+from matplotlib.figure import Figure
 
 from fanin import Result, __version__
 from fanin.jobs import Job
 from fanin.jobs import Measured as Measured
 from fanin_papers.common import OverSeeds, mean
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Verdict = Literal["holds", "close", "differs", "calibrated"]
 

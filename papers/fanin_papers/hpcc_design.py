@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 LINE_GBPS = 100.0
 

@@ -9,10 +9,11 @@ seeds; the paper does not say how long it measured.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import seeds
@@ -31,10 +32,6 @@ from fanin_papers.hpcc_sizes import (
     slowdown_axis,
     smaller,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
 BOTH = (HPCC, DCQCN)
 HOSTS, UPLINKS, HADOOP = "host-links", "tor-uplinks", "FB_Hadoop"

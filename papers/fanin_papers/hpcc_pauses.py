@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.common import seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 INCASTS, STORM, WATCHED = "incasts", "storm", "storm, watchdog"
 CASES = (INCASTS, STORM, WATCHED)

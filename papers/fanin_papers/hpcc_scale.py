@@ -7,10 +7,11 @@ What is shorter than the paper's runs, of which it gives no length: 3 ms of arri
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
@@ -19,11 +20,6 @@ from fanin_papers.common import mean, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, pooled, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_sizes import FB_HADOOP_KB, between, by_size, percentile, size_axis, slowdown_axis, smaller
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
 
 HPCC, DCQCN, TIMELY, DCTCP = "hpcc", "dcqcn-vendor", "timely-hpcc", "dctcp-rate"
 DCQCN_WIN, TIMELY_WIN = "dcqcn-vendor-win", "timely-win"

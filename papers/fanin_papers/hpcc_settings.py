@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.common import log_ticks, mean, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
@@ -34,9 +34,6 @@ from fanin_papers.hpcc_scale import (
     under,
 )
 from fanin_papers.hpcc_sizes import between, percentile, queue_percentiles
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 COMPARED = (HPCC, DCQCN, DCTCP)
 CASES = {

@@ -4,18 +4,15 @@ source that starts at line rate, alone or with 63 others (A.4)."""
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched, windows
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 ETA = 0.95
 PER_US = 12_500.0

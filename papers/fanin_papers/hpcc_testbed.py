@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin.style import styles_of
@@ -24,9 +23,6 @@ from fanin_papers.hpcc_runs import (
     sweep_testbed,
     watched,
 )
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 LINE_GBPS = 25.0
 BOTH = (HPCC, DCQCN)

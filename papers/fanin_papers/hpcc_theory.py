@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from math import comb, pi, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.common import mean
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 from fanin_papers.hpcc_runs import queued, watched
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 # A.1: a queue of periodic sources
 

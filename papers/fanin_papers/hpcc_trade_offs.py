@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.measures import reported
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin_papers.common import log_ticks, mean, seeds
@@ -26,13 +28,6 @@ from fanin_papers.experiment import (
     strict,
 )
 from fanin_papers.hpcc_runs import DCQCN, HPCC, under
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 EDGES_KB = (0, 10, 30, 50, 80, 200, 1000, 2000, 5000, 10_000, 30_000)
 """Of the bins of message sizes."""

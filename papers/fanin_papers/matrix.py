@@ -10,26 +10,21 @@ paper's do; schemes of DCTCP's law have DCTCP's single threshold where the paper
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 import fanin
-from fanin import SpecError, measures
+from fanin import Result, SpecError, measures
 from fanin.jobs import Job
 from fanin_papers import SPECS
 from fanin_papers.common import seeds
 from fanin_papers.dctcp_benchmark_runs import SIZES, background, queries
-from fanin_papers.experiment import Change, Key
+from fanin_papers.experiment import Change, Key, Measured, Measures, Row
 from fanin_papers.overview import measure as overview
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fanin import Result
-    from fanin_papers.experiment import Measured, Measures, Row
 
 SINGLE_THRESHOLD = ("dctcp", "dctcp-rate")
 """Schemes of DCTCP's law."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanin import measures, table
@@ -16,9 +16,6 @@ from fanin_papers.common import log_ticks
 from fanin_papers.experiment import Experiment, Measures
 from fanin_papers.matrix import GROUNDS, Ground
 from fanin_papers.matrix_causes import CAUSES, undone
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Found = Mapping[str, Measures]
 """The measurements of each ground, by its id."""

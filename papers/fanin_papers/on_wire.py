@@ -12,12 +12,13 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.image import imread
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.jobs import PLACES
 from fanin.plot import label_axes, scheme_line
 from fanin_papers import dart_testbed, dart_testbed_incast, hpcc_testbed
@@ -25,11 +26,6 @@ from fanin_papers.dart_testbed import HARDWARE, LONG_BURSTS, NEXT_ACK, PACKET_US
 from fanin_papers.dart_testbed_incast import DASR, INFINIBAND, STEP_2
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
 from fanin_papers.hpcc_runs import watched
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 SIMULATOR, WIRE = PLACES
 

@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
+from rich.console import RenderableType
 
 from fanin import Result, every_scheme, measures, schemes, table
 from fanin.jobs import Job, Measured, Measurement, Outcome, run_all
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 LEAVES, SPINES = 8, 4
 """Of the network under WebSearch."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
 from fanin_papers.dctcp import percentile, quantile
@@ -39,11 +40,6 @@ from fanin_papers.rcc_incast import (
     many_seeds,
     over_senders,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 SIZES_KB = range(10, 101, 10)
 FEW_SENDERS = 30

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
@@ -28,9 +29,6 @@ from fanin_papers.rcc_datacenter_runs import (
     sweep_traffic,
 )
 from fanin_papers.rcc_incast import OTHERS, SCHEMES, lowest_row
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 AS_TRAFFIC, AS_CODED = "load as traffic", "load as in the authors' code"
 

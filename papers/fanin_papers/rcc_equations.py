@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.sawtooth import PACKET_BYTES, Path, sawtooth
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin import Result
 
 PAPER = Path(1, 160, 40)
 """Section 6: 1 Gb/s, four links of 40 us, K = 40 packets."""

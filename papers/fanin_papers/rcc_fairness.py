@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, shades
 from fanin_papers.common import mean
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
 from fanin_papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 # Fig. 12(a,b): five flows, one more every 20 ms
 

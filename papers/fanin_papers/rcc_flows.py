@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import COLOURS, MORE_COLOURS
 from fanin_papers.common import mean
 from fanin_papers.dctcp import percentile, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 SCHEMES = ("newreno", "dctcp", "ictcp", "rcc")
 OTHERS = SCHEMES[:-1]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
 from fanin_papers.common import mean
@@ -28,12 +31,6 @@ from fanin_papers.experiment import (
     pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 SCHEMES = {
     "newreno": '{ id = "newreno", initial_window = 1 }',

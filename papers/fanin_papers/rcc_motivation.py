@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.common import seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
@@ -22,11 +23,6 @@ from fanin_papers.rcc_incast import (
     many_seeds,
     queue_packets,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 # Fig. 2: senders that start at random times
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes
 from fanin.style import MORE_COLOURS, style_of
 from fanin_papers.common import mean
 from fanin_papers.dctcp import percentile, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 from fanin_papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 GROUPS = ("s1", "s2", "s3")
 CALM, AVERAGED = "rcc, slow start to 8", "rcc, mean alpha"

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fanin import oitcp
+from fanin import Result, oitcp
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.common import mean, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
 from fanin_papers.sawtooth import PACKET_BYTES
-
-if TYPE_CHECKING:
-    from fanin import Result
 
 QUEUE_MAXSIZE = 40
 PACKET_US = 12.0

@@ -5,18 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin import Result
 
 PACKET_BYTES = 1500
 
