@@ -132,7 +132,7 @@ def typical_rows(rows: Rows) -> None:
     rows.add(f"""
         dart-fig11a-rdma79
         p99 of DCQCN and TIMELY / Dart's, mean of 20 and 40 % | 4.8
-            | {mean(all_ratios):.2f} ({"; ".join((f"{NAMES[base]} {spell(each, 2)}" for base, each in ratios.items()))})
+            | {mean(all_ratios):.2f} ({"; ".join(f"{NAMES[base]} {spell(each, 2)}" for base, each in ratios.items())})
             | 3 to 7, each at least 2 | {band(mean(all_ratios), 3, 7) if min(all_ratios) >= 2 else "differs"}
     """)
     medians = [1 - ratio(view, DART, TIMELY, TYPICAL, p, "p50_us") for p in view.printed(TYPICAL)]
@@ -252,7 +252,7 @@ def heavy_rows(rows: Rows) -> None:
     rows.add(f"""
         {claim}
         p99 at 40 % / that at 20 % | others saturate above 20 %, Dart grows least
-            | {", ".join((f"{NAMES[scheme]} {mean(each):.2f}" for scheme, each in growth.items()))}
+            | {", ".join(f"{NAMES[scheme]} {mean(each):.2f}" for scheme, each in growth.items())}
             | Dart's below each other's, in each seed
             | {order([ours < its for base in BASELINES for ours, its in zip(growth[DART], growth[base], strict=True)])}
     """)
@@ -277,7 +277,7 @@ def saturation_rows(rows: Rows) -> None:
     rows.add(f"""
         dart-fig11a-saturation
         saturated at 60 % | DCQCN, TIMELY and DCTCP, not Dart
-            | {", ".join((f"{NAMES[scheme]}: {('yes' if yes else 'no')}" for scheme, yes in full.items()))}
+            | {", ".join(f"{NAMES[scheme]}: {('yes' if yes else 'no')}" for scheme, yes in full.items())}
             | all as in the paper | {strict(all(full[base] for base in BASELINES) and (not full[DART]))}
     """)
 
@@ -419,7 +419,7 @@ def table_rows(rows: Rows) -> None:
                 {mix} mix: {told} at {loads_of(loads)} | {" / ".join(f"{one:g}" for one in told_by)} %
                     | {spell(values, 1)} %
                     | {"each within a factor 2" + (" (5 points below 10 %)" if name == "marked" else "")}
-                    | {strict(all((factor(value, one) for value, one in zip(values, told_by, strict=True))))}
+                    | {strict(all(factor(value, one) for value, one in zip(values, told_by, strict=True)))}
             """)
             rows.add(f"""
                 {claim}
@@ -484,7 +484,7 @@ def part_rows(rows: Rows) -> None:
         rows.add(f"""
             dart-fig11a-rdma79
             {mix} mix: cut of DCQCN's p99 by Dart and its parts at {loads_of(loads)} | 79 % by Dart in the typical mix
-                | {", ".join((f"{part} {per_cent(each)}" for part, each in cuts.items()))} | none: shown beside
+                | {", ".join(f"{part} {per_cent(each)}" for part, each in cuts.items())} | none: shown beside
                 | (calibrated)
         """)
 

@@ -274,7 +274,7 @@ def faster_rows(rows: Rows) -> None:
     rows.add(f"""
         dart-fig13a-throughput
         goodput of long flows at {MIDDLE} % with larger steps, one seed, Gb/s | Dart +48 and +68 %
-            | {", ".join((f"{case}: {value:.0f}" for case, value in shown.items()))} | none: switches a cause
+            | {", ".join(f"{case}: {value:.0f}" for case, value in shown.items())} | none: switches a cause
             | (calibrated)
     """)
 

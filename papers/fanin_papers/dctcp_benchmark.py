@@ -373,7 +373,7 @@ def rows_switches(measures: Measures, reading: str) -> list[Row]:
     return [
         Row.of(
             claim,
-            f"{SHORT}, 95th percentile in ms: {', '.join((f'{name} {value:.1f}' for name, value in tail.items()))} "
+            f"{SHORT}, 95th percentile in ms: {', '.join(f'{name} {value:.1f}' for name, value in tail.items())} "
             f"| dctcp least, deep buffer most | {sum(kept)} of {len(kept)} orders | always | {order(kept)}",
         ),
         *(
@@ -488,7 +488,7 @@ def rows_more_background(measures: Measures) -> list[Row]:
             {label}, 95th percentile, ms | rises with the background | {listed(tails, 2)} | never falls
                 | {order([a <= b for line in tails.values() for a, b in pairwise(line)])}
             {label}, 95th percentile: dctcp below newreno, background x {", ".join(map(str, ran))} | always
-                | {", ".join((f"{b:.2f} < {a:.2f}" for a, b in zip(*tails.values(), strict=True)))} | always
+                | {", ".join(f"{b:.2f} < {a:.2f}" for a, b in zip(*tails.values(), strict=True))} | always
                 | {order([b < a for a, b in zip(*tails.values(), strict=True)])}
         """)
     share = {s: [late(measures, names[s], factor) for factor in ran] for s in SCHEMES}

@@ -463,14 +463,13 @@ def rows_limit(measures: Measures) -> list[Row]:
             f"| {said}; newreno {'the same' if alike else 'others'} | at least senders - 101 with both, and alike "
             f"| {strict(all(kept) and alike)}",
         ),
-        Row(
+        Row.of(
             claim,
-            "2 to 20 packets from up to 50 senders: drops of dctcp below those of newreno",
-            "marks tame the bursts that follow",
-            f"{sum(a < b for a, b in told)} of {len(told)} cases with drops; in all {sum(a for a, _ in pairs):.0f} "
-            f"and {sum(b for _, b in pairs):.0f}",
-            "always",
-            order([a < b for a, b in told]),
+            "2 to 20 packets from up to 50 senders: drops of dctcp below those of newreno "
+            "| marks tame the bursts that follow "
+            f"| {sum(a < b for a, b in told)} of {len(told)} cases with drops; in all "
+            f"{sum(a for a, _ in pairs):.0f} and {sum(b for _, b in pairs):.0f} | always "
+            f"| {order([a < b for a, b in told])}",
         ),
         Row.by("strict", claim, "drops of rcc, at most", "none with a schedule", by_rcc, ".0f", "0"),
     ]

@@ -170,13 +170,10 @@ def rows_15(measures: Measures) -> list[Row]:
     slow = throughput(measures, "dctcp", 1, SINGLE)
     worst = min(slow.values()) / slow[40]
     return [
-        Row(
+        Row.of(
             "dctcp-fig14-k-insensitive",
-            "1 Gb/s: least goodput at K = 5, 10, 20 over that at K = 40",
-            "insensitive",
-            f"{worst:.4f}",
-            "at least 0.98",
-            band(worst, 0.98, inf),
+            f"1 Gb/s: least goodput at K = 5, 10, 20 over that at K = 40 | insensitive | {worst:.4f} "
+            f"| at least 0.98 | {band(worst, 0.98, inf)}",
         ),
         *(row for sending in SENDING for row in rows_15_fig(measures, sending)),
         *rows_15_bursts(measures),

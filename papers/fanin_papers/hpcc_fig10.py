@@ -233,7 +233,7 @@ def order_row(
     return Row.of(
         claim,
         f"95th percentile of the slowdown in bins up to 30 KB, HPCC and DCQCN, {where} | much lower under HPCC "
-        f"| {'; '.join((f'{mine:.2f} and {other:.2f}' for mine, other in pairs))} | lower in each "
+        f"| {'; '.join(f'{mine:.2f} and {other:.2f}' for mine, other in pairs)} | lower in each "
         f"| {order([mine < other for mine, other in pairs])}",
         judged,
     )
@@ -281,14 +281,13 @@ def rows_tails(
         (DCQCN, 1, (600, np.inf), "2,100"),
     )
     rows = [
-        Row(
+        Row.of(
             claim,
-            f"{95 if number == 0 else 99}th percentile of queues, KB, {where}: {'HPCC' if scheme == HPCC else 'DCQCN'}",
-            paper,
-            f"{tails[scheme][number]:.1f}",
-            f"{low} to {high}" if high < np.inf else f"at least {low}",
-            band(tails[scheme][number], low, high),
-            judged=judged,
+            f"{95 if number == 0 else 99}th percentile of queues, KB, {where}: "
+            f"{'HPCC' if scheme == HPCC else 'DCQCN'} | {paper} | {tails[scheme][number]:.1f} "
+            f"| {f'{low} to {high}' if high < np.inf else f'at least {low}'} "
+            f"| {band(tails[scheme][number], low, high)}",
+            judged,
         )
         for scheme, number, (low, high), paper in bounds
     ]
@@ -316,7 +315,7 @@ def rows_pauses(measures: Measures, traffic: str) -> list[Row]:
                 claim_under("hpcc-fig10-nopfc", traffic),
                 f"pauses and drops at 30; 50 % {SAID[traffic]}: {'HPCC' if scheme == HPCC else 'DCQCN'} "
                 f"| {'none' if scheme == HPCC else 'not said'} "
-                f"| {'; '.join((f'{pauses:.0f} and {drops:.0f}' for pauses, drops in found.values()))} | none "
+                f"| {'; '.join(f'{pauses:.0f} and {drops:.0f}' for pauses, drops in found.values())} | none "
                 f"| {strict(not any(itertools.chain(*found.values())))}",
                 scheme == HPCC and traffic == HOSTS,
             )
@@ -333,15 +332,12 @@ def rows_fidelity(measures: Measures) -> list[Row]:
         for scheme, load, paper in ((HPCC, 30, 2.38), (DCQCN, 30, 11.2), (HPCC, 50, 2.70), (DCQCN, 50, 53.9)):
             ours = percentile(between(measures, (scheme, traffic, load), 0, SMALLEST_KB), 99)
             rows.append(
-                Row(
+                Row.of(
                     claim_under(claim, traffic),
-                    f"99th percentile of the slowdown up to 3 KB, {'HPCC' if scheme == HPCC else 'DCQCN'} at {load} % "
-                    f"{SAID[traffic]}, over that of the paper's testbed",
-                    "matches well",
-                    f"{ours / paper:.2f}",
-                    "0.85 to 1.15",
-                    band(ours / paper, 0.85, 1.15),
-                    judged=traffic == HOSTS,
+                    f"99th percentile of the slowdown up to 3 KB, {'HPCC' if scheme == HPCC else 'DCQCN'} at {load} "
+                    f"% {SAID[traffic]}, over that of the paper's testbed | matches well | {ours / paper:.2f} "
+                    f"| 0.85 to 1.15 | {band(ours / paper, 0.85, 1.15)}",
+                    traffic == HOSTS,
                 )
             )
     return rows

@@ -145,15 +145,13 @@ def storm_row(measures: Measures, case: str) -> Row:
     found = sum(pooled(measures, name, "storms"))
     before = 100 * float(np.mean(pooled(measures, (STORM,), "mean")))
     holds = held > alone if case == STORM else held < before
-    return Row(
+    return Row.of(
         "hpcc-fig1-pfc-impact",
-        f"{case}: share of all links suppressed on average, with the storm of one host from 6 to 14 ms; deepest tree",
-        "a storm can silence a lot of senders",
-        f"{held:.2f} % (without storm {alone:.2f} %); {deepest:.0f} hops; "
-        f"{found:.0f} storms found, {dropped:.0f} drops",
-        "above that without storm" if case == STORM else "below that without watchdog",
-        strict(holds),
-        judged=False,
+        f"{case}: share of all links suppressed on average, with the storm of one host from 6 to 14 ms; deepest "
+        "tree | a storm can silence a lot of senders "
+        f"| {held:.2f} % (without storm {alone:.2f} %); {deepest:.0f} hops; {found:.0f} storms found, {dropped:.0f} "
+        f"drops | {'above that without storm' if case == STORM else 'below that without watchdog'} "
+        f"| ({strict(holds)})",
     )
 
 

@@ -173,8 +173,8 @@ def rows_short(measures: Measures) -> list[Row]:
             Row.of(
                 "hpcc-fig11ac-short",
                 f"95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name} "
-                f"| much lower under HPCC | {'; '.join((f'{mine:.2f} and {its:.2f}' for mine, its in pairs))} "
-                f"| lower in each bin | {strict(all((mine < its for mine, its in pairs)))}",
+                f"| much lower under HPCC | {'; '.join(f'{mine:.2f} and {its:.2f}' for mine, its in pairs)} "
+                f"| lower in each bin | {strict(all(mine < its for mine, its in pairs))}",
             )
         )
     kb = np.array([value for name in (INCAST, HALF) for value in pooled(measures, (HPCC, name), "kb")])
@@ -364,14 +364,12 @@ def rows_12(measures: Measures) -> list[Row]:
             pairs = [pair for pair in pairs if np.isfinite(pair).all()]
             drops = [sum(pooled(measures, (DCQCN, way, name), "drops")) for way in (IRN, other)]
             rows.append(
-                Row(
+                Row.of(
                     claim,
-                    f"95th percentile of the slowdown, DCQCN with IRN and with {other}, by bin, {name}",
-                    "IRN best",
-                    "; ".join(f"{irn:.2f} and {its:.2f}" for irn, its in pairs)
-                    + f" (drops {drops[0]:,.0f} and {drops[1]:,.0f})",
-                    "IRN at most the other in each bin",
-                    order([irn <= its for irn, its in pairs]),
+                    f"95th percentile of the slowdown, DCQCN with IRN and with {other}, by bin, {name} | IRN best "
+                    f"| {'; '.join(f'{irn:.2f} and {its:.2f}' for irn, its in pairs)} (drops {drops[0]:,.0f} and "
+                    f"{drops[1]:,.0f}) | IRN at most the other in each bin "
+                    f"| {order([irn <= its for irn, its in pairs])}",
                 )
             )
         short = smaller(FB_HADOOP_KB, SHORT_KB)
@@ -382,7 +380,7 @@ def rows_12(measures: Measures) -> list[Row]:
                 claim,
                 f"95th percentile of the slowdown up to 120 KB, the best of DCQCN and the worst of HPCC, {name} "
                 "| DCQCN never reaches HPCC "
-                f"| {'; '.join((f'{its:.2f} and {own:.2f}' for its, own in zip(best, worst, strict=True)))} "
+                f"| {'; '.join(f'{its:.2f} and {own:.2f}' for its, own in zip(best, worst, strict=True))} "
                 f"| HPCC lower in each bin | {order([own < its for its, own in zip(best, worst, strict=True)])}",
             )
         )
@@ -395,14 +393,13 @@ def row_apart(measures: Measures, claim: str, name: str, ways: tuple[str, ...], 
     apart = float(np.nanmax(late.max(axis=0) / late.min(axis=0)))
     lost = [sum(pooled(measures, (HPCC, way, name), "drops")) for way in ways]
     pauses = sum(pooled(measures, (HPCC, ways[0], name), "pauses"))
-    return Row(
+    return Row.of(
         claim,
-        f"95th percentile of the slowdown under HPCC, largest over smallest, worst bin, {name}: {', '.join(ways)}",
-        "no difference",
-        f"{apart:.3f} (drops {', '.join(f'{value:.0f}' for value in lost)}; pauses {pauses:.0f})",
-        "at most 1.05 in each bin",
-        band(apart, 1, 1.05),
-        judged=judged,
+        f"95th percentile of the slowdown under HPCC, largest over smallest, worst bin, {name}: {', '.join(ways)} "
+        "| no difference "
+        f"| {apart:.3f} (drops {', '.join(f'{value:.0f}' for value in lost)}; pauses {pauses:.0f}) "
+        f"| at most 1.05 in each bin | {band(apart, 1, 1.05)}",
+        judged,
     )
 
 

@@ -116,7 +116,7 @@ def rows_53(measures: Measures) -> list[Row]:
             Row.of(
                 "hpcc-other-loads",
                 f"95th percentile of the slowdown up to 120 KB, {name} | lowest under HPCC "
-                f"| {'; '.join((f'{TITLES[scheme]} {value:.2f}' for scheme, value in late.items()))} "
+                f"| {'; '.join(f'{TITLES[scheme]} {value:.2f}' for scheme, value in late.items())} "
                 f"| lowest under HPCC | {order([late[HPCC] < late[other] for other in COMPARED[1:]])}",
             ),
             Row.of(
@@ -140,18 +140,16 @@ def rows_later(measures: Measures) -> list[Row]:
             pauses under HPCC with {WIDE}: {"; ".join(incasts)} | none
                 | {"; ".join(f"{value:.0f}" for value in none.values())} | none | ({strict(not any(none.values()))})
             95th percentile of the slowdown up to 120 KB, {MANY}, with {WIDE} | lowest under HPCC
-                | {"; ".join((f"{TITLES[scheme]} {value:.2f}" for scheme, value in short.items()))} | lowest under HPCC
+                | {"; ".join(f"{TITLES[scheme]} {value:.2f}" for scheme, value in short.items())} | lowest under HPCC
                 | ({order([short[HPCC] < short[DCTCP]])})
         """),
-        Row(
+        Row.of(
             "hpcc-fig11-dctcp",
-            f"95th percentile of the round trip of messages of one packet, us, {FULL} instead of 50 %",
-            "HPCC less than half of DCTCP (at 50 %)",
-            f"{'; '.join(f'{TITLES[scheme]} {value:.1f}' for scheme, value in late.items())}: "
-            f"DCTCP {late[DCTCP] / late[HPCC]:.2f} of HPCC",
-            "at least 1.6",
-            band(late[DCTCP] / late[HPCC], 1.6, np.inf),
-            judged=False,
+            f"95th percentile of the round trip of messages of one packet, us, {FULL} instead of 50 % "
+            "| HPCC less than half of DCTCP (at 50 %) "
+            f"| {'; '.join(f'{TITLES[scheme]} {value:.1f}' for scheme, value in late.items())}: DCTCP "
+            f"{late[DCTCP] / late[HPCC]:.2f} of HPCC | at least 1.6 "
+            f"| ({band(late[DCTCP] / late[HPCC], 1.6, np.inf)})",
         ),
     ]
 

@@ -3,8 +3,6 @@ source that starts at line rate, alone or with 63 others (A.4)."""
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
@@ -227,14 +225,11 @@ def rows_2b(measures: Measures) -> list[Row]:
         most = len(beside) + 2
         rounds = run["rounds"][0]
         rows.append(
-            Row(
+            Row.of(
                 "hpcc-single-vs-multi",
-                f"round trips until no link is above eta: {case}",
-                "several rounds",
-                f"{rounds:.0f} (loads of at least {run['first'][0]:.1f} after the first; later at most "
-                f"{run['later'][0]:.2f})",
-                f"2 to {most}, the number of bottlenecks and 2",
-                band(rounds, 2, most),
+                f"round trips until no link is above eta: {case} | several rounds "
+                f"| {rounds:.0f} (loads of at least {run['first'][0]:.1f} after the first; later at most "
+                f"{run['later'][0]:.2f}) | 2 to {most}, the number of bottlenecks and 2 | {band(rounds, 2, most)}",
             )
         )
     return rows
@@ -296,16 +291,13 @@ def draw_4(measures: Measures) -> Figure:
 
 def rows_4(measures: Measures) -> list[Row]:
     """Claim `hpcc-a4-linerate`."""
-    row = partial(Row, "hpcc-a4-linerate")
     run, fct = measures["hpcc", 1], [measures[name, 1]["fct_us"][0] for name in NAMES]
     return [
-        row(
+        Row.of(
+            "hpcc-a4-linerate",
             f"longest silence until the first reduction, at {run['reduced_us'][0]:.1f} us after "
-            f"{run['packets'][0]:.0f} packets, in times of a packet",
-            "continues at line rate",
-            f"{abs(run['gap'][0]):.3f}",
-            "at most 1",
-            strict(run["gap"][0] <= 1),
+            f"{run['packets'][0]:.0f} packets, in times of a packet | continues at line rate "
+            f"| {abs(run['gap'][0]):.3f} | at most 1 | {strict(run['gap'][0] <= 1)}",
         ),
         *Row.table(f"""
             hpcc-a4-linerate

@@ -251,14 +251,11 @@ def rows_2b(measures: Measures) -> list[Row]:
     claim = "hpcc-fig2b-inflight"
     return [
         *rows,
-        Row(
+        Row.of(
             claim,
-            f"most in flight of an incast's flow, mean of its 60, in B T: DCQCN, {aggressive} "
-            f"({hosts:.0f} of 460 links from hosts were paused)",
-            "at least 11",
-            f"{most:.1f}",
-            "at least 5 where PFC reaches hosts",
-            band(most, 5, np.inf),
+            f"most in flight of an incast's flow, mean of its 60, in B T: DCQCN, {aggressive} ({hosts:.0f} of 460 "
+            f"links from hosts were paused) | at least 11 | {most:.1f} | at least 5 where PFC reaches hosts "
+            f"| {band(most, 5, np.inf)}",
         ),
         Row.of(
             claim,

@@ -269,13 +269,11 @@ def rows_n30(measures: Measures) -> list[Row]:
     said = {name: ", ".join(f"{mode:.1f}" for mode in found) for name, found in modes.items()}
     return [
         *(
-            Row(
+            Row.of(
                 claim,
-                f"median of {scheme} over that of rcc",
-                "comparable",
-                f"{median[scheme]:.1f} / {median['rcc']:.1f} ms, {median[scheme] / median['rcc']:.2f}",
-                "0.7 to 1.3",
-                band(median[scheme] / median["rcc"], 0.7, 1.3),
+                f"median of {scheme} over that of rcc | comparable "
+                f"| {median[scheme]:.1f} / {median['rcc']:.1f} ms, {median[scheme] / median['rcc']:.2f} "
+                f"| 0.7 to 1.3 | {band(median[scheme] / median['rcc'], 0.7, 1.3)}",
             )
             for scheme in ("dctcp", "ictcp")
         ),

@@ -185,30 +185,14 @@ def rows_times(measures: Measures, claim: str) -> list[Row]:
     )
     for what in (SCALED, UNIFORM, SLOW_ROOT):
         if points(measures, f"rcc, {what}"):
-            ours = [
-                ", ".join(f"{short(measures, f'{s}, {what}', load, 0.99):.1f}" for s in CHANGED) for load in ONE_CHANGE
-            ]
-            found.append(
-                Row(
-                    claim,
-                    f"{what}, 99th percentile in ms at {', '.join(f'{load} %' for load in ONE_CHANGE)}: "
-                    + ", ".join(CHANGED),
-                    "",
-                    "; ".join(ours),
-                    "rcc lowest",
-                    order(
-                        [
-                            all(
-                                short(measures, f"rcc, {what}", load, 0.99)
-                                <= short(measures, f"{s}, {what}", load, 0.99)
-                                for s in OTHERS
-                            )
-                            for load in ONE_CHANGE
-                        ]
-                    ),
-                    judged=False,
-                )
-            )
+            p99 = [{s: short(measures, f"{s}, {what}", load, 0.99) for s in CHANGED} for load in ONE_CHANGE]
+            ours = "; ".join(", ".join(f"{value:.1f}" for value in each.values()) for each in p99)
+            first = order([all(each["rcc"] <= each[s] for s in OTHERS) for each in p99])
+            at = ", ".join(f"{load} %" for load in ONE_CHANGE)
+            found += Row.table(f"""
+                {claim}
+                {what}, 99th percentile in ms at {at}: {", ".join(CHANGED)} | | {ours} | rcc lowest | ({first})
+            """)
     for name in (ADVERTISED, CODE):
         if points(measures, name):
             some = [load for load in ONE_CHANGE if load in loads]
@@ -295,24 +279,14 @@ def rows_root(measures: Measures, claim: str) -> list[Row]:
     worst = max(lost["rcc"], key=lambda load: lost["rcc"][load])
     first = next((load for load in loads if lost["rcc"][load] > 0), None)
     same = [abs(lost["newreno"][load] - lost["dctcp"][load]) <= 0.1 * lost["newreno"][load] for load in loads]
+    both = [f"{lost['newreno'][load]:.1f} and {lost['dctcp'][load]:.1f} at {load} %" for load in (50, 90)]
     found = [
-        Row(
-            claim,
-            "rcc, all loads",
-            "0",
-            f"{lost['rcc'][worst]:.1f} at {worst} %, none below {first} %" if first else "0",
-            "0",
-            strict(first is None),
-        ),
-        Row(
-            claim,
-            "newreno and dctcp, within 10 %",
-            "the same",
-            ", ".join(f"{lost['newreno'][load]:.1f} and {lost['dctcp'][load]:.1f} at {load} %" for load in (50, 90)),
-            "all loads",
-            order(same),
-            judged=False,
-        ),
+        *Row.table(f"""
+            {claim}
+            rcc, all loads | 0 | {f"{lost['rcc'][worst]:.1f} at {worst} %, none below {first} %" if first else "0"} | 0
+                | {strict(first is None)}
+            newreno and dctcp, within 10 % | the same | {", ".join(both)} | all loads | ({order(same)})
+        """),
     ]
     if points(measures, f"rcc, {SLOW_ROOT}"):
         slow = {s: [drops(measures, f"{s}, {SLOW_ROOT}", load, "root_drops") for load in ONE_CHANGE] for s in CHANGED}

@@ -244,7 +244,7 @@ def rows_n100(measures: Measures) -> list[Row]:
         longest queue of rcc, packets | never full | {max(highest["rcc"]):.1f} | below 80
             | {strict(max(highest["rcc"]) < BUFFER_PACKETS)}
         longest queue of the others, least of the seeds | full
-            | {", ".join((f"{scheme} {packets:.1f}" for scheme, packets in least.items()))} | 80
+            | {", ".join(f"{scheme} {packets:.1f}" for scheme, packets in least.items())} | 80
             | {strict(min(least.values()) > BUFFER_PACKETS - 1)}
         rcc: longest queue in the first {STEADY_FROM_MS:g} ms, least of the seeds | above the steady one | {early:.1f}
             | above {steady:.1f} | {strict(early > steady)}
@@ -388,14 +388,12 @@ def rows_goodput(measures: Measures, setting: str) -> list[Row]:
         ),
         lowest_row(claim, "rcc above each other, N >= 60", kept),
         *(
-            Row(
+            Row.of(
                 claim,
-                f"{s}: lowest goodput over its highest",
-                "collapses",
-                f"{min(found.values()):.0f} / {max(found.values()):.0f} Mb/s, "
-                f"{min(found.values()) / max(found.values()):.2f}",
-                "below 0.6",
-                band(min(found.values()) / max(found.values()), 0, 0.6),
+                f"{s}: lowest goodput over its highest | collapses "
+                f"| {min(found.values()):.0f} / {max(found.values()):.0f} Mb/s, "
+                f"{min(found.values()) / max(found.values()):.2f} | below 0.6 "
+                f"| {band(min(found.values()) / max(found.values()), 0, 0.6)}",
             )
             for s, found in goodput.items()
             if s != "rcc"
@@ -416,7 +414,7 @@ def rows_drops(measures: Measures) -> list[Row]:
         Row.of(
             claim,
             "drops, sum over N >= 40 | dctcp <= ictcp <= newreno "
-            f"| {', '.join((f'{scheme} {packets:.0f}' for scheme, packets in total.items()))} | in this order "
+            f"| {', '.join(f'{scheme} {packets:.0f}' for scheme, packets in total.items())} | in this order "
             f"| {order([total['dctcp'] <= total['ictcp'], total['ictcp'] <= total['newreno']])}",
         ),
         *(

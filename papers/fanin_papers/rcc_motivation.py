@@ -241,13 +241,11 @@ def rows_3(measures: Measures) -> list[Row]:
                 for when, found in (("", exact), (" in the second half, after all losses", late))
             ),
             Row.by("strict", claim, "exact reading, ACKs of 3 packets: mean difference", "", delayed, ".4f", "above 0"),
-            Row(
+            Row.of(
                 claim,
-                "RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets",
-                "below 0; with 3 above 0 in the end",
-                f"{signed[0]:+.4f} and {signed[1]:+.4f}",
-                "below 0 and above 0",
-                order([signed[0] < 0, signed[1] > 0]),
+                "RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets "
+                f"| below 0; with 3 above 0 in the end | {signed[0]:+.4f} and {signed[1]:+.4f} "
+                f"| below 0 and above 0 | {order([signed[0] < 0, signed[1] > 0])}",
             ),
         ]
     return rows
