@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import ArrayLike
+
+from fanin.measures import nearest_rank
+from fanin.plot import thin
 
 SEEDS = (1, 2, 3)
 
@@ -20,6 +25,17 @@ def seeds(quick: bool) -> Sequence[int]:
 def mean(values: Sequence[float]) -> float:
     """NaN without values."""
     return float(np.mean(values)) if values else float("nan")
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """By nearest rank, as in all of Fanin."""
+    found = nearest_rank(np.asarray(values, dtype=np.float64), round(share * 1000))
+    return float("nan") if found is None else found
+
+
+def percentile(share: float) -> Callable[[Sequence[float]], float]:
+    """The quantile as a statistic for `over_seeds`."""
+    return lambda values: quantile(values, share)
 
 
 class OverSeeds(float):
@@ -70,6 +86,13 @@ class OverSeeds(float):
 
     def __rsub__(self, other: float, /) -> OverSeeds:
         return self._with(other, lambda mine, theirs: theirs - mine)
+
+
+def cdf(axes: Axes, values: ArrayLike, **shown: Any) -> None:
+    """The share of the values up to each of them, as a curve."""
+    rising = np.sort(np.asarray(values))
+    at = thin(rising.size)
+    axes.step(rising[at], (at + 1) / max(rising.size, 1), where="post", **shown)
 
 
 def log_ticks(axes: Axes, which: str = "y") -> None:

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes
 from fanin_papers import dart_testbed
-from fanin_papers.dart_testbed import HARDWARE, PAPER_RTT_US, quantile
+from fanin_papers.common import quantile
+from fanin_papers.dart_testbed import HARDWARE, PAPER_RTT_US
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, strict
 from fanin_papers.hpcc_runs import queued, watched
 from fanin_papers.on_wire import EVERY_US, NO_PAUSES, SIMULATOR, WIRE, compared, in_both, slower

@@ -16,9 +16,8 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from fanin import Result
-from fanin.measures import nearest_rank
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import mean, seeds
+from fanin_papers.common import cdf, mean, quantile, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 
 GBPS, LINK_US = 43.483, 2.616
@@ -147,12 +146,6 @@ def measure_throughput(result: Result) -> Measured:
     }
 
 
-def quantile(values: list[float], share: float) -> float:
-    """By nearest rank."""
-    found = nearest_rank(np.asarray(values), round(share * 1000))
-    return float("nan") if found is None else found
-
-
 def draw(measures: Measures) -> Figure:
     """Fig. 9(a) and 9(b)."""
     figure = Figure(figsize=(12, 4.8), layout="constrained")
@@ -188,9 +181,8 @@ def draw_times(axes: Axes, measures: Measures) -> None:
         (HARDWARE, "true", "by the NIC", "--"),
     )
     for case, part, label, dashes in curves:
-        times = np.sort(pooled(measures, (case,), part))
-        share = np.arange(1, times.size + 1) / max(times.size, 1)
-        axes.step(times, share, where="post", label=label, color=colour, linestyle=dashes, linewidth=1.6)
+        shown = {"color": colour, "linestyle": dashes, "linewidth": 1.6}
+        cdf(axes, pooled(measures, (case,), part), label=label, **shown)
     axes.plot(list(PAPER_US.values()), list(PAPER_US), "k+", markersize=10, label="paper, software")
     axes.axvline(RTT_US, color="#888888", linewidth=1, linestyle=":", label="round trip without queues")
     axes.set_xlim(0, 60)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,8 +18,7 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.measures import completion_us
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import log_ticks, seeds
-from fanin_papers.dctcp import percentile
+from fanin_papers.common import cdf, log_ticks, percentile, seeds
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -124,10 +122,9 @@ def draw(measures: Measures) -> Figure:
     label_axes(left, "(a) completion time of 256 KB", "incast degree", "time (us, log scale)", legend=False)
     left.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", handlelength=3.5)
     for case in (DASR, INFINIBAND, STEP_2):
-        times = np.sort(pooled(measures, (case, MOST), "us"))
         shown = scheme_line(INFINIBAND if case == STEP_2 else case) | {"linestyle": ":" if case == STEP_2 else "-"}
         label = f"{INFINIBAND}, {case}" if case == STEP_2 else case
-        right.step(times, np.arange(1, times.size + 1) / max(times.size, 1), where="post", label=label, **shown)
+        cdf(right, pooled(measures, (case, MOST), "us"), label=label, **shown)
     right.set_xlim(left=0)
     right.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     label_axes(right, "(b) distribution at degree 16", "completion time (us)", "share of flows", legend=False)

@@ -11,18 +11,7 @@ from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import log_ticks, mean, seeds
 from fanin_papers.dart_mix import CALIBRATED_US, LOADS, SHORT_SHARE, TABLE_1, TABLE_2, at, jitter, load, traffic, window
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    gain_band,
-    order,
-    strict,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, gain_band, order, strict
 
 # Fig. 11(a), 12(a), 13(a), Tables I and II: the typical mix
 
@@ -190,7 +179,7 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
             order of goodput at each load | Dart > DCQCN > DCTCP
                 | {"; ".join(" / ".join(f"{rate:.0f}" for rate in rates) for rates in goodput)} Gb/s | at each load
                 | {order([rates[0] > rates[1] > rates[2] for rates in goodput])}
-        """),
+        """)
     ]
     for percent, paper in zip(LOADS, TABLE_1["dart"], strict=True):
         marked = at(measures, (dart, percent), "marked")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from fanin import Result
-from fanin import measures as of
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import log_ticks, mean, seeds
+from fanin_papers.common import cdf, log_ticks, mean, percentile, seeds
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -39,25 +34,6 @@ def under(scheme: str, *traffics: str) -> tuple[str, ...]:
     """These traffics of a spec under another scheme, with the window of the spec's own scheme."""
     choice = f'{{ id = "{scheme}", initial_window = 2, restart_after = "10 ms" }}'
     return tuple(f"traffic.{traffic}.scheme={choice}" for traffic in traffics)
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """By nearest rank, as in all of Fanin."""
-    found = of.nearest_rank(np.asarray(values, dtype=np.float64), round(share * 1000))
-    return float("nan") if found is None else found
-
-
-def percentile(share: float) -> Callable[[Sequence[float]], float]:
-    """The quantile as a statistic for `over_seeds`."""
-    return lambda values: quantile(values, share)
-
-
-def cdf(axes: Axes, values: Sequence[float], scheme: str, label: str) -> None:
-    """One cumulative curve."""
-    rising = np.sort(np.asarray(values))
-    axes.step(
-        rising, np.arange(1, rising.size + 1) / max(rising.size, 1), where="post", label=label, **scheme_line(scheme)
-    )
 
 
 # Fig. 14: queue length and throughput of long flows
@@ -87,7 +63,8 @@ def draw_14(measures: Measures) -> Figure:
     for axes, n in zip(figure.subplots(1, 2), (2, 20), strict=True):
         for scheme in SCHEMES:
             goodput = mean(pooled(measures, (scheme, n), "goodput_gbps"))
-            cdf(axes, pooled(measures, (scheme, n), "queue_packets"), scheme, f"{scheme} ({goodput:.3f} Gb/s)")
+            label = f"{scheme} ({goodput:.3f} Gb/s)"
+            cdf(axes, pooled(measures, (scheme, n), "queue_packets"), label=label, **scheme_line(scheme))
         axes.axvline(20 + n, color="#888888", linewidth=1, linestyle=":", label=f"K + n = {20 + n}")
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
         label_axes(axes, f"{n} long flows into one port", "queue (packets)", "share of samples")

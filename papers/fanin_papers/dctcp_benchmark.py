@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.dctcp import SCHEMES, quantile
+from fanin_papers.common import cdf, log_ticks, mean, quantile, seeds
+from fanin_papers.dctcp import SCHEMES
 from fanin_papers.dctcp_benchmark_runs import (
     ANEW,
     ARRIVALS,
@@ -75,17 +73,6 @@ def p95(measures: Measures, name: str, point: int, what: str) -> float:
     return quantile(pooled(measures, (name, point), what), 0.95)
 
 
-def rising(axes: Axes, values: Sequence[float], **shown: Any) -> None:
-    """A cumulative curve, thinned."""
-    found = np.sort(np.asarray(values))
-    shares = np.arange(1, found.size + 1) / max(found.size, 1)
-    step = max(1, found.size // 4000)
-    axes.step(np.append(found[::step], found[-1]), np.append(shares[::step], 1.0), where="post", **shown)
-
-
-# Figs. 3 to 5: the workload
-
-
 def draw_workload(measures: Measures) -> Figure:
     """Gaps between background flows, their sizes, and flows at once, as the paper draws them."""
     figure = Figure(figsize=(14, 4.8), layout="constrained")
@@ -93,10 +80,10 @@ def draw_workload(measures: Measures) -> Figure:
     names = {arrivals: (key("newreno", arrivals), 1) for arrivals in ARRIVALS}
     for place, (arrivals, name) in enumerate(names.items()):
         line = indexed_line(place) | {"linestyle": "-"}
-        rising(gaps, pooled(measures, name, "gaps_ms"), label=f"flows {arrivals}", **line)
+        cdf(gaps, pooled(measures, name, "gaps_ms"), label=f"flows {arrivals}", **line)
         for what, dashes in (("at_once", "-"), ("large_at_once", "--")):
             label = f"{'all' if what == 'at_once' else 'above 1 MB'}, {arrivals}"
-            rising(at_once, pooled(measures, name, what), label=label, **(line | {"linestyle": dashes}))
+            cdf(at_once, pooled(measures, name, what), label=label, **(line | {"linestyle": dashes}))
     found = np.asarray(pooled(measures, names[SINGLE], "bytes"))
     edges = np.logspace(3, 8, 26)
     middles = np.sqrt(edges[1:] * edges[:-1])
@@ -161,7 +148,7 @@ def draw_waits(measures: Measures) -> Figure:
     axes = figure.subplots()
     for place, arrivals in enumerate(ARRIVALS):
         line = indexed_line(place)
-        rising(axes, pooled(measures, (key("newreno", arrivals), 1), "waits_ms"), label=f"flows {arrivals}", **line)
+        cdf(axes, pooled(measures, (key("newreno", arrivals), 1), "waits_ms"), label=f"flows {arrivals}", **line)
     axes.axvline(LIMIT_MS, color="#888888", linewidth=1, linestyle=":", label="most that a port holds")
     axes.set_xlim(-0.1, 7)
     axes.set_ylim(0.5, 1.005)

@@ -15,8 +15,8 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import label_axes, legend_below, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import mean, seeds
-from fanin_papers.dctcp import SCHEMES, cdf, percentile, quantile, under
+from fanin_papers.common import cdf, mean, percentile, quantile, seeds
+from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.dctcp_queries import measure_queries
 from fanin_papers.experiment import (
     Change,
@@ -228,7 +228,8 @@ def draw_21(measures: Measures) -> Figure:
     axes = figure.subplots()
     for scheme in SCHEMES:
         late = mean(pooled(measures, (scheme, 40), "timed_out"))
-        cdf(axes, pooled(measures, (scheme, 40), "completion_ms"), scheme, f"{scheme} ({late:.0%} with a timeout)")
+        label = f"{scheme} ({late:.0%} with a timeout)"
+        cdf(axes, pooled(measures, (scheme, 40), "completion_ms"), label=label, **scheme_line(scheme))
     axes.set_xlim(0, 50)
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, legend_below
-from fanin_papers.common import seeds
-from fanin_papers.dctcp import quantile
+from fanin_papers.common import quantile, seeds
 from fanin_papers.experiment import (
     Change,
     Experiment,

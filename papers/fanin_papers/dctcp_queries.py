@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,8 +12,8 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import label_axes, legend_below, scheme_line
-from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, quantile, under
+from fanin_papers.common import cdf, log_ticks, mean, quantile, seeds
+from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -270,10 +269,9 @@ def draw_22(measures: Measures) -> Figure:
     axes = figure.subplots()
     for name, line in zip(RESTARTS, ("-", "--", ":", "-."), strict=True):
         for scheme in SCHEMES:
-            times = np.sort(np.asarray(pooled(measures, (f"{scheme}, {name}", 0), "completion_ms")))
-            shares = np.arange(1, times.size + 1) / max(times.size, 1)
-            label = f"{scheme}, {name} (median {quantile(times.tolist(), 0.5):.2f} ms)"
-            axes.step(times, shares, where="post", label=label, **(scheme_line(scheme) | {"linestyle": line}))
+            times = pooled(measures, (f"{scheme}, {name}", 0), "completion_ms")
+            label = f"{scheme}, {name} (median {quantile(times, 0.5):.2f} ms)"
+            cdf(axes, times, label=label, **(scheme_line(scheme) | {"linestyle": line}))
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     label_axes(axes, "DCTCP Fig. 22: 20 KB behind two long flows", "FCT (ms)", "share of requests", legend=False)

@@ -12,8 +12,8 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import mean, seeds
-from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, cdf, quantile, under
+from fanin_papers.common import cdf, mean, quantile, seeds
+from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -281,12 +281,8 @@ def draw_16_panel(axes: Axes, measures: Measures, sending: str) -> None:
         goodput = mean(pooled(measures, (name, sending), "goodput_gbps"))
         label = f"{'dctcp, K = 65' if scheme == 'dctcp' else name} ({goodput:.2f} Gb/s)"
         queue = pooled(measures, (name, sending), "queue_packets")
-        if name == RED_A:
-            rising = np.sort(queue)
-            share = np.arange(1, rising.size + 1) / rising.size
-            axes.step(rising, share, where="post", label=label, **(scheme_line(scheme) | {"linestyle": ":"}))
-        else:
-            cdf(axes, queue, scheme, label)
+        dotted = {"linestyle": ":"} if name == RED_A else {}
+        cdf(axes, queue, label=label, **(scheme_line(scheme) | dotted))
     axes.set_xlim(0, 300)
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))

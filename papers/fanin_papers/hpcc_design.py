@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
+from fanin_papers.common import cdf
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched
 
@@ -191,9 +192,7 @@ def draw_14(measures: Measures) -> Figure:
         title = f"(a) flows with W_AI = {size} B: Jain {run['jain'][0]:.4f}"
         label_axes(axes, title, "time (ms)", "payload in 100 us (Gb/s)")
     for number, size in enumerate(INCREASES):
-        queue = np.sort(measures["hpcc", size, 1]["queue_kb"])
-        share = np.arange(1, queue.size + 1) / queue.size
-        third.step(queue, share, where="post", label=f"{size} B", **indexed_line(number))
+        cdf(third, measures["hpcc", size, 1]["queue_kb"], label=f"{size} B", **indexed_line(number))
     third.axhline(0.95, color="#888888", linewidth=1, linestyle=":")
     third.set_ylim(0, 1.02)
     third.set_xlim(0, None)

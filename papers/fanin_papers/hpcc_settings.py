@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import log_ticks, mean, seeds
+from fanin_papers.common import cdf, log_ticks, mean, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_runs import queued, watched
@@ -304,8 +304,7 @@ def draw_star(measures: Measures) -> Figure:
         line = indexed_line(number)
         bars = left.bar(number, run["used"][0], 0.7, color=line["color"])
         left.bar_label(bars, [f"{run['used'][0]:.1f}"], fontsize=10)
-        queue = np.sort(run["queue_kb"])
-        right.step(queue, np.arange(1, queue.size + 1) / queue.size, where="post", label=name, **line)
+        cdf(right, run["queue_kb"], label=name, **line)
     left.set_xticks(range(len(STAR)), [f"{stage}\n{eta}" for stage, eta in STAR])
     left.set_ylim(0, 110)
     right.set_ylim(0, 1.02)

@@ -9,7 +9,7 @@ from fanin import Result
 from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin.style import styles_of
-from fanin_papers.common import mean
+from fanin_papers.common import cdf, mean
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, over_seeds, pooled
 from fanin_papers.hpcc_runs import (
     DCQCN,
@@ -187,9 +187,8 @@ def draw_ef(measures: Measures) -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, name in ((left, "took_us"), (right, "queue_kb")):
         for scheme, style in styles_of(MICE).items():
-            values = np.sort(pooled(measures, (scheme,), name))
-            share = np.arange(1, values.size + 1) / values.size
-            axes.step(values, share, where="post", label=TITLES[scheme], linewidth=1.8, **style.for_matplotlib())
+            shown = {"label": TITLES[scheme], "linewidth": 1.8, **style.for_matplotlib()}
+            cdf(axes, pooled(measures, (scheme,), name), **shown)
         axes.set_ylim(0, 1.02)
         axes.set_xlim(0, None)
     left.axvline(5.4, color="#888888", linewidth=1, linestyle=":", label="the paper: HPCC close to 5.4 us")

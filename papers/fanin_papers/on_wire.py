@@ -22,6 +22,7 @@ from fanin import Result
 from fanin.jobs import PLACES
 from fanin.plot import label_axes, scheme_line
 from fanin_papers import dart_testbed, dart_testbed_incast, hpcc_testbed
+from fanin_papers.common import cdf, quantile
 from fanin_papers.dart_testbed import HARDWARE, LONG_BURSTS, NEXT_ACK, PACKET_US, PAPER_US, SOFTWARE
 from fanin_papers.dart_testbed_incast import DASR, INFINIBAND, STEP_2
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
@@ -202,14 +203,10 @@ def draw_bursts(measures: Measures) -> Figure:
     dart_testbed.draw_throughput(left, measures)
     colour = scheme_line("dart-dasr")["color"]
     for case, dashes in ((SOFTWARE, "-"), (NEXT_ACK, "-."), (HARDWARE, "--")):
-        times = np.sort(pooled(measures, (case,), "slower_us"))
-        share = 100 * np.arange(1, times.size + 1) / max(times.size, 1)
-        right.step(times, share, where="post", label=case, color=colour, linestyle=dashes, linewidth=1.6)
-    right.plot(
-        list(PAPER_US.values()), [100 * share for share in PAPER_US], "k+", markersize=10, label="paper, software"
-    )
+        cdf(right, pooled(measures, (case,), "slower_us"), label=case, color=colour, linestyle=dashes, linewidth=1.6)
+    right.plot(list(PAPER_US.values()), list(PAPER_US), "k+", markersize=10, label="paper, software")
     right.set_xlim(0, 60)
-    label_axes(right, "(b) time until the long flow is slower", "time (us)", "share of bursts (%)", legend=False)
+    label_axes(right, "(b) time until the long flow is slower", "time (us)", "share of bursts", legend=False)
     right.legend(frameon=False, fontsize=9, loc="lower right")
     return figure
 
@@ -221,7 +218,7 @@ def rows_bursts(measures: Measures) -> list[Row]:
     for case, claim in claims.items():
         times = pooled(measures, (case,), "slower_us")
         for share in (0.5, 0.9):
-            ours = dart_testbed.quantile(times, share)
+            ours = quantile(times, share)
             paper = (
                 "about 12 us" if case == HARDWARE else f"{PAPER_US[share]:.0f} us" if share in PAPER_US else "not told"
             )

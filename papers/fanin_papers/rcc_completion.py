@@ -13,7 +13,7 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.dctcp import percentile, quantile
+from fanin_papers.common import cdf, percentile, quantile
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -138,11 +138,10 @@ def draw_spread(axes: Axes, measures: Measures, names: Mapping[str, str], gap: f
 def draw_groups(axes: Axes, measures: Measures, names: Mapping[str, tuple[str, int]]) -> None:
     """Cumulative distributions: by label the runs and their point."""
     for label, key in names.items():
-        times = np.sort(pooled(measures, key, "fct_ms"))
         shown = scheme_line(label.partition(",")[0])
         if label in PRIORITIES:
             shown["linestyle"] = PRIORITIES[label][1]
-        axes.step(times, np.arange(1, times.size + 1) / times.size, where="post", label=label, **shown)
+        cdf(axes, pooled(measures, key, "fct_ms"), label=label, **shown)
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
 

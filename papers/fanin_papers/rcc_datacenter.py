@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import log_ticks, mean
-from fanin_papers.dctcp import quantile
+from fanin_papers.common import log_ticks, mean, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, points, pooled, strict
 from fanin_papers.rcc_datacenter_runs import (
     ADVERTISED,
@@ -286,7 +285,7 @@ def rows_root(measures: Measures, claim: str) -> list[Row]:
             rcc, all loads | 0 | {f"{lost['rcc'][worst]:.1f} at {worst} %, none below {first} %" if first else "0"} | 0
                 | {strict(first is None)}
             newreno and dctcp, within 10 % | the same | {", ".join(both)} | all loads | ({order(same)})
-        """),
+        """)
     ]
     if points(measures, f"rcc, {SLOW_ROOT}"):
         slow = {s: [drops(measures, f"{s}, {SLOW_ROOT}", load, "root_drops") for load in ONE_CHANGE] for s in CHANGED}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, shades
-from fanin_papers.common import mean
+from fanin_papers.common import cdf, mean
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
 from fanin_papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
 
@@ -174,8 +174,7 @@ def draw_12d(measures: Measures) -> Figure:
     for index, name in enumerate(READINGS):
         queue = measures[(name, 4, 1)]["queue"]
         label = f"{name} (mean {mean(pooled(measures, (name, 4), 'queue_kb')):.0f} KB)"
-        rising = np.sort(queue)
-        third.plot(rising, np.arange(1, rising.size + 1) / rising.size, label=label, **indexed_line(index))
+        cdf(third, queue, label=label, **indexed_line(index))
     third.axvline(70, ymax=1 / 1.55, color="#888888", linewidth=1, linestyle=":", label="the paper: 70 KB")
     third.set_ylim(0, 1.55)
     third.set_yticks([0, 0.25, 0.5, 0.75, 1])

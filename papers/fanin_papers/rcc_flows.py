@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import COLOURS, MORE_COLOURS
-from fanin_papers.common import mean
-from fanin_papers.dctcp import percentile, quantile
+from fanin_papers.common import mean, percentile, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 
 SCHEMES = ("newreno", "dctcp", "ictcp", "rcc")

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import mean
-from fanin_papers.dctcp import cdf, percentile, quantile
+from fanin_papers.common import cdf, mean, percentile, quantile
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -154,7 +153,7 @@ def draw_5(measures: Measures) -> Figure:
         label_axes(axes, title, "senders", "queue (packets)")
     most = max(SENDERS)
     for scheme in SCHEMES:
-        cdf(low_left, pooled(measures, (scheme, most), "queue"), scheme, scheme)
+        cdf(low_left, pooled(measures, (scheme, most), "queue"), label=scheme, **scheme_line(scheme))
         run = measures[scheme, most, 1]
         low_right.plot(run["time_ms"], run["queue"], label=scheme, **(scheme_line(scheme) | {"linewidth": 1.0}))
     label_axes(low_left, f"(b) {most} senders", "queue (packets)", "share of time")

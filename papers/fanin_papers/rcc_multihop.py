@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import mean
-from fanin_papers.dctcp import percentile, quantile
+from fanin_papers.common import mean, percentile, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 from fanin_papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
 
