@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
@@ -86,6 +87,14 @@ class OverSeeds(float):
 
     def __rsub__(self, other: float, /) -> OverSeeds:
         return self._with(other, lambda mine, theirs: theirs - mine)
+
+
+def picture(width: float, height: float, title: str = "") -> Figure:
+    """An empty figure of this size in inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if title:
+        figure.suptitle(title, fontsize=11)
+    return figure
 
 
 def cdf(axes: Axes, values: ArrayLike, **shown: Any) -> None:

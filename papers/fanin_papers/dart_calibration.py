@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes
+from fanin_papers.common import picture
 from fanin_papers.dart_mix import (
     CALIBRATED_US,
     EVERY_SERVER,
@@ -66,7 +67,7 @@ def errors(measures: Measures) -> dict[Key, float]:
 
 def draw_calibration(measures: Measures) -> Figure:
     """Marks over the jitter, a panel for each population and law, the paper's row as lines."""
-    figure = Figure(figsize=(13, 9), layout="constrained")
+    figure = picture(13, 9, "Dart Table I, DCQCN's row: ours over the jitter, the paper's dotted (17, 41, 67 %)")
     panels = figure.subplots(3, 3, sharex=True, sharey=True)
     for row, who in zip(panels, (SNAPSHOT, POISSON, EVERY_SERVER), strict=True):
         for axes, law in zip(row, LAWS, strict=True):
@@ -81,7 +82,6 @@ def draw_calibration(measures: Measures) -> Figure:
                 axes.axhline(paper, color=indexed_line(colour)["color"], linewidth=1, linestyle=":")
             label_axes(axes, "", "jitter of an incast's senders (us)", "marked packets (%)")
             axes.set_title(f"{law}\n{who}", fontsize=9)
-    figure.suptitle("Dart Table I, DCQCN's row: ours over the jitter, the paper's dotted (17, 41, 67 %)", fontsize=11)
     return figure
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes, set_axis, shades
 from fanin.style import style_of
+from fanin_papers.common import picture
 from fanin_papers.dart_mix import (
     CALIBRATED_US,
     EVERY_SERVER,
@@ -88,7 +89,7 @@ def dotted(scheme: str) -> dict[str, Any]:
 
 def draw_causes(measures: Measures) -> Figure:
     """Tails by variant, each scheme beside the others."""
-    figure = Figure(figsize=(12, 7.5), layout="constrained")
+    figure = picture(12, 7.5)
     axes: Axes = figure.subplots()
     variants = list(dict.fromkeys(str(key[0]) for key in measures))
     height = 0.8 / len(SCHEMES_CAUSES)

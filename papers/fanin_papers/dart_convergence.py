@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes
+from fanin_papers.common import picture
 from fanin_papers.dart_links import GOODPUT_GBPS, LINE_BPS, PAYLOAD, wire_us
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
 
@@ -112,7 +113,7 @@ def told(rtts: float) -> str:
 
 def draw(measures: Measures) -> Figure:
     """The rates of both flows over time, as in Fig. 15, for each scheme."""
-    figure = Figure(figsize=(13, 8.5), layout="constrained")
+    figure = picture(13, 8.5, "Dart Fig. 1 and 15: the second flow joins after 15 RTT")
     shown = ("dart-dasr", "rcp", GAINS, "dcqcn", "timely", "timely-patched")
     for axes, name in zip(figure.subplots(2, 3).flat, shown, strict=True):
         run = measures[(name, 2, 1)]
@@ -125,7 +126,6 @@ def draw(measures: Measures) -> Figure:
         said = settled(run, name, 0.1)
         title = f"{name}: 10 % after {told(said)} RTT" if np.isfinite(said) else f"{name}: not within the run"
         label_axes(axes, title, "time (RTT of 20 us)", "rate (Gb/s)", legend=name == "dart-dasr")
-    figure.suptitle("Dart Fig. 1 and 15: the second flow joins after 15 RTT", fontsize=12)
     return figure
 
 

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes
+from fanin_papers.common import picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 
 SLOW = "initial_rate = 0.0625, w_init = 0.0625"
@@ -69,7 +70,7 @@ def measure(result: Result) -> Measured:
 
 def draw(measures: Measures) -> Figure:
     """Jain's index after the join, a panel per network."""
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = picture(10, 4.2, "Dart VI-D: fair shares after flows join")
     for axes, network in zip(figure.subplots(1, 2, sharey=True), NETWORKS, strict=True):
         for number, name in enumerate(SCHEMES):
             runs = [found["jain"] for key, found in measures.items() if key[:2] == (name, network)]
@@ -80,7 +81,6 @@ def draw(measures: Measures) -> Figure:
         axes.axhline(FAIR, color="#888888", linewidth=0.8)
         flows = "two flows, dumbbell" if network == "dumbbell" else "ten flows into one host, fat tree"
         label_axes(axes, flows, "round trips since the join", "Jain's index of goodput", legend=network == "fat tree")
-    figure.suptitle("Dart VI-D: fair shares after flows join", fontsize=12)
     return figure
 
 

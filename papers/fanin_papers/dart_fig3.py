@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.dart_links import BASE_RTT_US, GOODPUT_GBPS, HEADER, LINE_BPS, MESSAGE, PAYLOAD, wire_us
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
@@ -138,7 +139,7 @@ def picture_3(result: Result, hops: pl.DataFrame, begin_us: float) -> Measured:
 
 def draw_3(measures: Measures) -> Figure:
     """The queue, n, the rates and the messages over time, and the long flow's recovery on a longer axis."""
-    figure = Figure(figsize=(9, 13.2), layout="constrained")
+    figure = picture(9, 13.2)
     grid = figure.add_gridspec(6, 1, height_ratios=[1.2, 1, 1, 1, 2.3, 1])
     panels: list[Axes] = [figure.add_subplot(grid[place]) for place in range(6)]
     queue, told, rate, arriving, bars, recovery = panels

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.dart_links import HEADER, LINK_US, MESSAGE, PAYLOAD, wire_us
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, strict
 
@@ -140,7 +141,7 @@ def deflected_to(run: Measured) -> str:
 def draw_6(measures: Measures) -> Figure:
     """The network with the message's two paths, and each of its packets in time and space."""
     deflected, queued = measures[DEFLECTED, SHOWN_SEED], measures[QUEUED, SHOWN_SEED]
-    figure = Figure(figsize=(9, 12), layout="constrained")
+    figure = picture(9, 12)
     network, above, below = figure.subplots(3, 1, height_ratios=[4.6, 3.1, 2.5])
     draw_network(network, deflected, queued)
     end = 1.06 * max(queued["completion_us"][0], deflected["completion_us"][0])

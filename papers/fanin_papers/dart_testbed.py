@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import cdf, mean, quantile, seeds
+from fanin_papers.common import cdf, mean, picture, quantile, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 
 GBPS, LINK_US = 43.483, 2.616
@@ -148,11 +148,10 @@ def measure_throughput(result: Result) -> Measured:
 
 def draw(measures: Measures) -> Figure:
     """Fig. 9(a) and 9(b)."""
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    figure = picture(12, 4.8, "Dart Fig. 9: DASR on the testbed's network (43 Gb/s, round trip 12 us)")
     left, right = figure.subplots(1, 2)
     draw_throughput(left, measures)
     draw_times(right, measures)
-    figure.suptitle("Dart Fig. 9: DASR on the testbed's network (43 Gb/s, round trip 12 us)", fontsize=12)
     return figure
 
 

@@ -18,7 +18,7 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.measures import completion_us
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import cdf, log_ticks, percentile, seeds
+from fanin_papers.common import cdf, log_ticks, percentile, picture, seeds
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -108,7 +108,7 @@ def deviation(measures: Measures, case: str) -> float:
 
 def draw(measures: Measures) -> Figure:
     """Fig. 10(a) and 10(b)."""
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    figure = picture(12, 4.8, "Dart Fig. 10: incasts beside a long flow on the testbed's network")
     left, right = figure.subplots(1, 2)
     for case, share, dashes in ((c, s, d) for c in (DASR, INFINIBAND) for s, d in (("median", "-"), ("p99", "--"))):
         degrees = points(measures, case)
@@ -129,7 +129,6 @@ def draw(measures: Measures) -> Figure:
     right.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     label_axes(right, "(b) distribution at degree 16", "completion time (us)", "share of flows", legend=False)
     right.legend(frameon=False, fontsize=9, loc="upper left")
-    figure.suptitle("Dart Fig. 10: incasts beside a long flow on the testbed's network", fontsize=12)
     return figure
 
 

@@ -8,7 +8,7 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import cdf, log_ticks, mean, percentile, seeds
+from fanin_papers.common import cdf, log_ticks, mean, percentile, picture, seeds
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -59,7 +59,7 @@ def measure_14(result: Result) -> Measured:
 
 def draw_14(measures: Measures) -> Figure:
     """Cumulative distribution of the queue, as the paper draws it."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "DCTCP Fig. 14: queue at a 1 Gb/s port, K = 20, 4 MB shared buffer")
     for axes, n in zip(figure.subplots(1, 2), (2, 20), strict=True):
         for scheme in SCHEMES:
             goodput = mean(pooled(measures, (scheme, n), "goodput_gbps"))
@@ -68,7 +68,6 @@ def draw_14(measures: Measures) -> Figure:
         axes.axvline(20 + n, color="#888888", linewidth=1, linestyle=":", label=f"K + n = {20 + n}")
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
         label_axes(axes, f"{n} long flows into one port", "queue (packets)", "share of samples")
-    figure.suptitle("DCTCP Fig. 14: queue at a 1 Gb/s port, K = 20, 4 MB shared buffer", fontsize=11)
     return figure
 
 
@@ -131,7 +130,7 @@ def measure_18(result: Result) -> Measured:
 
 def draw_18(measures: Measures) -> Figure:
     """A dot per group and scheme, the paper's value of DCTCP as a line across."""
-    figure = Figure(figsize=(6.8, 4.6), layout="constrained")
+    figure = picture(6.8, 4.6)
     axes = figure.subplots()
     for side, scheme in enumerate(SCHEMES):
         heights = [mean(pooled(measures, (scheme, 0), group)) for group in GROUPS]

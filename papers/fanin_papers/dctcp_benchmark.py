@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import cdf, log_ticks, mean, quantile, seeds
+from fanin_papers.common import cdf, log_ticks, mean, picture, quantile, seeds
 from fanin_papers.dctcp import SCHEMES
 from fanin_papers.dctcp_benchmark_runs import (
     ANEW,
@@ -75,7 +75,7 @@ def p95(measures: Measures, name: str, point: int, what: str) -> float:
 
 def draw_workload(measures: Measures) -> Figure:
     """Gaps between background flows, their sizes, and flows at once, as the paper draws them."""
-    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    figure = picture(14, 4.8, "DCTCP Figs. 3 to 5: the benchmark's traffic, 3 x 10 s of 45 servers")
     gaps, sizes, at_once = figure.subplots(1, 3)
     names = {arrivals: (key("newreno", arrivals), 1) for arrivals in ARRIVALS}
     for place, (arrivals, name) in enumerate(names.items()):
@@ -100,7 +100,6 @@ def draw_workload(measures: Measures) -> Figure:
     label_axes(sizes, "4 background flows", "size (bytes, log scale)", "share per fifth of a decade")
     label_axes(at_once, "5 flows of a server in 50 ms", "flows (log scale above 1)", "share of windows")
     at_once.legend(frameon=False, fontsize=10, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
-    figure.suptitle("DCTCP Figs. 3 to 5: the benchmark's traffic, 3 x 10 s of 45 servers", fontsize=11)
     return figure
 
 
@@ -144,7 +143,7 @@ def rows_arrivals(measures: Measures, arrivals: str) -> list[Row]:
 
 def draw_waits(measures: Measures) -> Figure:
     """The cumulative distribution of the time that answers wait, as the paper draws it."""
-    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    figure = picture(7, 4.8)
     axes = figure.subplots()
     for place, arrivals in enumerate(ARRIVALS):
         line = indexed_line(place)
@@ -181,7 +180,7 @@ PERCENTILES = (0.5, 0.95, 0.99, 0.999)
 
 def draw_baseline(measures: Measures) -> Figure:
     """Mean and 95th percentile by size, and percentiles of queries; with flows in pairs pale."""
-    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    figure = picture(14, 4.8, "DCTCP Figs. 23 and 24: the benchmark, 3 x 10 s instead of 10 minutes")
     panels = figure.subplots(1, 3)
     for reading, strength in ((ANEW, 1.0), (PAIRS, 0.4)):
         for side, scheme in enumerate(SCHEMES):
@@ -211,7 +210,6 @@ def draw_baseline(measures: Measures) -> Figure:
         else:
             axes.set_xticks(range(len(BINS)), [name.replace(" to ", "\nto ") for name in BINS])
         label_axes(axes, title, "", "completion (ms, log scale)")
-    figure.suptitle("DCTCP Figs. 23 and 24: the benchmark, 3 x 10 s instead of 10 minutes", fontsize=11)
     return figure
 
 
@@ -287,7 +285,7 @@ def colour(name: str) -> str:
 
 def draw_tenfold(measures: Measures) -> Figure:
     """Bars as in the paper, for both readings, and queries with a timeout."""
-    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    figure = picture(14, 4.8, "DCTCP Fig. 25: updates and answers ten times as large, 3 x 3 s instead of 10 minutes")
     panels = figure.subplots(1, 3)
     for place, reading in enumerate(READINGS):
         for side, name in enumerate(SWITCHES):
@@ -312,7 +310,6 @@ def draw_tenfold(measures: Measures) -> Figure:
         axes.margins(y=0.12)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=10)
-    figure.suptitle("DCTCP Fig. 25: updates and answers ten times as large, 3 x 3 s instead of 10 minutes", fontsize=11)
     return figure
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes
-from fanin_papers.common import seeds
+from fanin_papers.common import picture, seeds
 from fanin_papers.dctcp import SCHEMES
 from fanin_papers.dctcp_benchmark import colour, late, p95
 from fanin_papers.dctcp_benchmark_runs import (
@@ -69,7 +69,7 @@ def sweep(quick: bool) -> dict[Key, Change]:
 
 def draw(measures: Measures) -> Figure:
     """Bars as in Fig. 25."""
-    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    figure = picture(14, 4.8, f"DCTCP Fig. 25 with {ABOVE} % of the background flows above 1 MB instead of 25 %")
     panels = figure.subplots(1, 3)
     for place, name in enumerate(SWITCHES):
         values = (p95(measures, name, 10, SHORT), p95(measures, name, 10, "query_ms"), late(measures, name, 10))
@@ -86,7 +86,6 @@ def draw(measures: Measures) -> Figure:
         axes.set_xticks(range(len(SWITCHES)), [name.replace(", ", ",\n") for name in SWITCHES])
         axes.margins(y=0.12)
         label_axes(axes, title, "", y, legend=False)
-    figure.suptitle(f"DCTCP Fig. 25 with {ABOVE} % of the background flows above 1 MB instead of 25 %", fontsize=11)
     return figure
 
 

@@ -15,7 +15,7 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import label_axes, legend_below, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import cdf, mean, percentile, quantile, seeds
+from fanin_papers.common import cdf, mean, percentile, picture, quantile, seeds
 from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.dctcp_queries import measure_queries
 from fanin_papers.experiment import (
@@ -99,7 +99,7 @@ def measure_table2(result: Result) -> Measured:
 
 def draw_table2(measures: Measures) -> Figure:
     """The 95th percentile, timeouts and losses over the number of ports with long flows."""
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    figure = picture(13, 4.6, "DCTCP Table 2 and section 2.3.4: 1 MB from 10 servers beside long flows on other ports")
     tail, late, lost = figure.subplots(1, 3)
     for name, (scheme, _) in WINDOWS.items():
         shown = scheme_line(scheme) | {"marker": style_of(scheme).marker_for_matplotlib(), "markersize": 6}
@@ -117,9 +117,6 @@ def draw_table2(measures: Measures) -> Figure:
     legend_below(figure, tail)
     label_axes(late, "timeouts", across, "queries with a timeout", legend=False)
     label_axes(lost, "losses", across, "packets of answers lost per query", legend=False)
-    figure.suptitle(
-        "DCTCP Table 2 and section 2.3.4: 1 MB from 10 servers beside long flows on other ports", fontsize=12
-    )
     return figure
 
 
@@ -224,7 +221,7 @@ def sweep_21(quick: bool) -> dict[Key, Change]:
 
 def draw_21(measures: Measures) -> Figure:
     """Cumulative distribution of response times, as the paper draws it."""
-    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    figure = picture(7, 4.8)
     axes = figure.subplots()
     for scheme in SCHEMES:
         late = mean(pooled(measures, (scheme, 40), "timed_out"))
@@ -304,14 +301,13 @@ def late_by_servers(measures: Measures, name: str) -> dict[int, float]:
 
 def draw_other(measures: Measures) -> Figure:
     """The share of queries with a timeout over the number of servers."""
-    figure = Figure(figsize=(12, 7.6), layout="constrained")
+    figure = picture(12, 7.6, "DCTCP section 4.2.1: queries with a timeout, dynamic buffers, minimum timeout 10 ms")
     grid = figure.subplots(2, 3, sharey=True, sharex=True)
     for line, link in zip(grid, LINKS, strict=True):
         for axes, total in zip(line, TOTALS, strict=True):
             draw_other_panel(axes, measures, link, total)
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=10)
-    figure.suptitle("DCTCP section 4.2.1: queries with a timeout, dynamic buffers, minimum timeout 10 ms", fontsize=12)
     return figure
 
 
@@ -419,7 +415,7 @@ def drops(measures: Measures, scheme: str, packets: int) -> dict[int, float]:
 
 def draw_limit(measures: Measures) -> Figure:
     """Drops over the number of senders: one packet each, and 20 packets each."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "DCTCP section 3.2: bursts at the same time into a port of 100 packets, 1 Gb/s")
     left, right = figure.subplots(1, 2)
     for axes, packets in ((left, 1), (right, 20)):
         for scheme in CHOICES:
@@ -434,7 +430,6 @@ def draw_limit(measures: Measures) -> Figure:
     left.plot(least, np.maximum(least - BUFFER - 1, 0), color="#888888", linestyle=":", label="senders - 100 - 1")
     for axes in (left, right):
         axes.legend(frameon=False, fontsize=10, loc="upper left")
-    figure.suptitle("DCTCP section 3.2: bursts at the same time into a port of 100 packets, 1 Gb/s", fontsize=12)
     return figure
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import mean, seeds
+from fanin_papers.common import mean, picture, seeds
 from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, strict
 
@@ -114,7 +114,7 @@ def variation(run: Measured) -> float:
 
 def draw(measures: Measures) -> Figure:
     """The rates of the flows over time, as the paper draws them."""
-    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure = picture(11, 8, "DCTCP Fig. 17: flows come and go each 10 s, 1 Gb/s, K = 20, bins of 1 s")
     for axes, scheme in zip(figure.subplots(2, 1, sharex=True), reversed(SCHEMES), strict=True):
         run = measures[(scheme, len(FLOWS), 1)]
         for number, flow in enumerate(FLOWS):
@@ -128,7 +128,6 @@ def draw(measures: Measures) -> Figure:
         title = f"{scheme}: Jain's index {index:.4f} in seconds of at least two flows"
         label_axes(axes, title, "time (s)" if scheme == SCHEMES[0] else "", "goodput (Mb/s)", legend=False)
         axes.legend(frameon=False, fontsize=10, ncols=len(FLOWS), loc="upper center")
-    figure.suptitle("DCTCP Fig. 17: flows come and go each 10 s, 1 Gb/s, K = 20, bins of 1 s", fontsize=12)
     return figure
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, legend_below
-from fanin_papers.common import quantile, seeds
+from fanin_papers.common import picture, quantile, seeds
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -77,7 +77,7 @@ def measure_7(result: Result) -> Measured:
 
 def draw_7(measures: Measures) -> Figure:
     """The paper's timeline of one query: from each request to its response, worker by worker."""
-    figure = Figure(figsize=(10, 5.2), layout="constrained")
+    figure = picture(10, 5.2, "DCTCP Fig. 7: a query of 43 workers beside two long flows, smallest timeout 300 ms")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
     run = next((run for key, run in measures.items() if key[0] == WITH and run["asked_ms"]), measures[(WITH, 43, 1)])
     for axes in (left, right):
@@ -96,7 +96,6 @@ def draw_7(measures: Measures) -> Figure:
     label_axes(left, "", "time after the first request (ms)", "worker, by the time of its request", legend=False)
     label_axes(right, "", "time (ms)", "")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=10)
-    figure.suptitle("DCTCP Fig. 7: a query of 43 workers beside two long flows, smallest timeout 300 ms", fontsize=12)
     return figure
 
 
@@ -171,7 +170,7 @@ def measure_8(result: Result) -> Measured:
 
 def draw_8(measures: Measures) -> Figure:
     """The share of queries that take longer, with and without jitter, for each background."""
-    figure = Figure(figsize=(11, 8.4), layout="constrained")
+    figure = picture(11, 8.4, "DCTCP Fig. 8: queries of 43 workers with requests spread over 0.8 and 10 ms")
     for axes, name in zip(figure.subplots(2, 2, sharex=True, sharey=True).flat, BACKGROUNDS, strict=True):
         for number, (jitter, said) in enumerate(((SPREAD, "without jitter"), (JITTER, "10 ms of jitter"))):
             draw_tail(axes, pooled(measures, (name, f"{jitter:g} ms"), "completion_ms"), number, said)
@@ -184,7 +183,6 @@ def draw_8(measures: Measures) -> Figure:
             axes.text(70, share * 1.08, text, fontsize=9, ha="center", color="#555555")
         label_axes(axes, name, "query completion (ms, log scale)", "share that takes longer", legend=False)
     legend_below(figure, axes)
-    figure.suptitle("DCTCP Fig. 8: queries of 43 workers with requests spread over 0.8 and 10 ms", fontsize=12)
     return figure
 
 

@@ -12,7 +12,7 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import label_axes, legend_below, scheme_line
-from fanin_papers.common import cdf, log_ticks, mean, quantile, seeds
+from fanin_papers.common import cdf, log_ticks, mean, picture, quantile, seeds
 from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
 from fanin_papers.experiment import (
     Change,
@@ -133,22 +133,20 @@ def draw_incast(
 
 def draw_19(measures: Measures) -> Figure:
     """The paper's two panels, for each reading of the buffer."""
-    figure = Figure(figsize=(11, 9), layout="constrained")
+    figure = picture(11, 9, "DCTCP Fig. 19: 1 MB from n servers, 1 Gb/s, static buffers")
     for (left, right), buffer in zip(figure.subplots(len(BUFFERS), 2), BUFFERS, strict=True):
         lines = {10: "-", 300: "--"}
         names = {f"{variant}, {buffer}": (scheme, lines[rto]) for variant, (scheme, rto) in VARIANTS.items()}
         draw_incast(left, right, measures, names, f"static buffer of {buffer}", log=True)
-    figure.suptitle("DCTCP Fig. 19: 1 MB from n servers, 1 Gb/s, static buffers", fontsize=11)
     return figure
 
 
 def draw_20(measures: Measures) -> Figure:
     """Completion time and timeouts."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "DCTCP Fig. 20: 1 MB from n servers, 1 Gb/s, dynamic buffers, minimum timeout 10 ms")
     names = {scheme: (scheme, "-") for scheme in SCHEMES} | {STATIC: ("newreno", ":")}
     left, right = figure.subplots(1, 2)
     draw_incast(left, right, measures, names, "dynamic buffer; static as in Fig. 19", log=False)
-    figure.suptitle("DCTCP Fig. 20: 1 MB from n servers, 1 Gb/s, dynamic buffers, minimum timeout 10 ms", fontsize=11)
     return figure
 
 
@@ -265,7 +263,7 @@ def measure_22(result: Result) -> Measured:
 
 def draw_22(measures: Measures) -> Figure:
     """Cumulative distribution of completion times, as the paper draws it."""
-    figure = Figure(figsize=(7.5, 5.4), layout="constrained")
+    figure = picture(7.5, 5.4)
     axes = figure.subplots()
     for name, line in zip(RESTARTS, ("-", "--", ":", "-."), strict=True):
         for scheme in SCHEMES:

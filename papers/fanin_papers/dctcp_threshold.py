@@ -12,7 +12,7 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import cdf, mean, quantile, seeds
+from fanin_papers.common import cdf, mean, picture, quantile, seeds
 from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
 from fanin_papers.experiment import (
     Change,
@@ -62,7 +62,7 @@ def measure_1(result: Result) -> Measured:
 
 def draw_1(measures: Measures) -> Figure:
     """The queue over time, as the paper draws it."""
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    figure = picture(8, 4.8)
     axes = figure.subplots()
     for scheme in SCHEMES:
         queue = np.asarray(measures[(scheme, 2, 1)]["queue_kb"])
@@ -146,7 +146,7 @@ def throughput(measures: Measures, scheme: str, gbps: int, sending: str) -> dict
 
 def draw_15(measures: Measures) -> Figure:
     """Throughput over the threshold at both rates."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "DCTCP Fig. 15: two long flows, RTT 100 us")
     for axes, gbps in zip(figure.subplots(1, 2), (1, 10), strict=True):
         for sending, line in ((SINGLE, "-"), (BURSTS, "--")):
             found = throughput(measures, "dctcp", gbps, sending)
@@ -161,7 +161,6 @@ def draw_15(measures: Measures) -> Figure:
         axes.set_ylim(0, 1.09 * gbps)
         label_axes(axes, f"{gbps} Gb/s", "marking threshold K (packets)", "goodput (Gb/s)", legend=False)
         axes.legend(frameon=False, fontsize=10, loc="lower right")
-    figure.suptitle("DCTCP Fig. 15: two long flows, RTT 100 us", fontsize=12)
     return figure
 
 
@@ -268,10 +267,9 @@ def measure_16(result: Result) -> Measured:
 
 def draw_16(measures: Measures) -> Figure:
     """Cumulative distribution of the queue, as the paper draws it, for each way of sending."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "DCTCP Fig. 16: queue at a 10 Gb/s port under two long flows")
     for axes, sending in zip(figure.subplots(1, 2), SENDING, strict=True):
         draw_16_panel(axes, measures, sending)
-    figure.suptitle("DCTCP Fig. 16: queue at a 10 Gb/s port under two long flows", fontsize=12)
     return figure
 
 

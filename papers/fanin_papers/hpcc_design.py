@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
-from fanin_papers.common import cdf
+from fanin_papers.common import cdf, picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched
 
@@ -46,7 +46,7 @@ def measure_6(result: Result) -> Measured:
 
 def draw_6(measures: Measures) -> Figure:
     """The queue over time."""
-    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    figure = picture(8, 4.6, "HPCC Fig. 6: two flows into one port at 100 Gb/s, 1 us per link")
     axes = figure.subplots()
     for scheme, said in RATES.items():
         run = measures[scheme, 1]
@@ -56,7 +56,6 @@ def draw_6(measures: Measures) -> Figure:
     axes.set_xlim(95, 140)
     axes.set_ylim(0, None)
     label_axes(axes, "the queue after the second flow joins at 100 us", "time (us)", "KB")
-    figure.suptitle("HPCC Fig. 6: two flows into one port at 100 Gb/s, 1 us per link", fontsize=12)
     return figure
 
 
@@ -111,7 +110,7 @@ def measure_13(result: Result) -> Measured:
 
 def draw_13(measures: Measures) -> Figure:
     """Throughput and queue over time, as in the paper."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC Fig. 13: 16 flows start together into one port, 100 Gb/s, T = 4 us")
     left, right = figure.subplots(1, 2)
     for name, said in REACTIONS.items():
         run, line = measures[name, 1], {**scheme_line(name), "linewidth": 1.5}
@@ -123,7 +122,6 @@ def draw_13(measures: Measures) -> Figure:
         axes.set_xlim(0, 300)
     label_axes(left, "(a) throughput in bins of 5 us", "time (us)", "share of the link (%)", legend=False)
     label_axes(right, "(b) queue", "time (us)", "KB")
-    figure.suptitle("HPCC Fig. 13: 16 flows start together into one port, 100 Gb/s, T = 4 us", fontsize=12)
     return figure
 
 
@@ -182,7 +180,7 @@ def measure_14(result: Result) -> Measured:
 
 def draw_14(measures: Measures) -> Figure:
     """The rates of the flows with the smallest and largest increase that are within bounds, and queues."""
-    figure = Figure(figsize=(14, 4.6), layout="constrained")
+    figure = picture(14, 4.6, "HPCC Fig. 14: 16 flows into one port, 100 Gb/s, T = 4 us")
     first, second, third = figure.subplots(1, 3)
     for axes, size in ((first, INCREASES[0]), (second, WITHIN)):
         run = measures["hpcc", size, 1]
@@ -197,7 +195,6 @@ def draw_14(measures: Measures) -> Figure:
     third.set_ylim(0, 1.02)
     third.set_xlim(0, None)
     label_axes(third, "(b) queue, each 1 us from 1 ms on", "KB", "share of time")
-    figure.suptitle("HPCC Fig. 14: 16 flows into one port, 100 Gb/s, T = 4 us", fontsize=12)
     return figure
 
 

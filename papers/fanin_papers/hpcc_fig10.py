@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import seeds
+from fanin_papers.common import picture, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, order, pooled, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_runs import DCQCN, FIVE, HPCC, OWN, TITLES, under
@@ -73,7 +73,7 @@ def sweep(quick: bool) -> dict[Key, Change]:
 
 def draw(measures: Measures) -> Figure:
     """The paper's panels: slowdowns by size and queues, at both loads; below them the other reading of a load."""
-    figure = Figure(figsize=(14, 8.4), layout="constrained")
+    figure = picture(14, 8.4, "HPCC Fig. 10: WebSearch on the testbed, 3 seeds of 100 ms")
     for traffic, line in zip((HOSTS, UPLINKS), figure.subplots(2, 4), strict=True):
         for axes, load, letter in zip(line[::2], LOADS, "ac", strict=True):
             draw_slowdowns(axes, measures, traffic, load)
@@ -86,7 +86,6 @@ def draw(measures: Measures) -> Figure:
             )
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
-    figure.suptitle("HPCC Fig. 10: WebSearch on the testbed, 3 seeds of 100 ms", fontsize=12)
     return figure
 
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import seeds
+from fanin_papers.common import picture, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
 
 INCASTS, STORM, WATCHED = "incasts", "storm", "storm, watchdog"
@@ -57,7 +57,7 @@ def measure(result: Result) -> Measured:
 
 def draw(measures: Measures) -> Figure:
     """The paper's panels, and the capacity suppressed over time."""
-    figure = Figure(figsize=(11, 7.6), layout="constrained")
+    figure = picture(11, 7.6, "In the manner of HPCC Fig. 1: trees of pauses in a pod of 128 hosts under DCQCN")
     grid = figure.add_gridspec(2, 2)
     draw_depths(figure.add_subplot(grid[0, 0]), measures)
     draw_peaks(figure.add_subplot(grid[0, 1]), measures)
@@ -68,7 +68,6 @@ def draw(measures: Measures) -> Figure:
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
     axes.set_ylim(bottom=0)
     label_axes(axes, "capacity suppressed over time, seed 1 (storm from 6 to 14 ms)", "time (ms)", "share of all links")
-    figure.suptitle("In the manner of HPCC Fig. 1: trees of pauses in a pod of 128 hosts under DCQCN", fontsize=11)
     return figure
 
 

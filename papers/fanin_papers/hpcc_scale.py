@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import mean, seeds
+from fanin_papers.common import mean, picture, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, pooled, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_sizes import FB_HADOOP_KB, between, by_size, percentile, size_axis, slowdown_axis, smaller
@@ -109,7 +109,7 @@ def sweep_11(quick: bool) -> dict[Key, Change]:
 
 def draw_11(measures: Measures) -> Figure:
     """The paper's panels: slowdowns by size, and pauses beside the latency of packets."""
-    figure = Figure(figsize=(13.5, 8.2), layout="constrained")
+    figure = picture(13.5, 8.2, "HPCC Fig. 11: FB_Hadoop on 320 hosts at 100 Gb/s, 3 seeds of 2 ms")
     grid = figure.add_gridspec(2, 3, width_ratios=(2.2, 1, 1))
     for row, (name, letters) in enumerate(((INCAST, "ab"), (HALF, "cd"))):
         axes = figure.add_subplot(grid[row, 0])
@@ -130,7 +130,6 @@ def draw_11(measures: Measures) -> Figure:
             label_axes(panel, f"({letters[1]}) {title}", "", unit, legend=False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
-    figure.suptitle("HPCC Fig. 11: FB_Hadoop on 320 hosts at 100 Gb/s, 3 seeds of 2 ms", fontsize=12)
     return figure
 
 
@@ -329,7 +328,7 @@ def sweep_12(quick: bool) -> dict[Key, Change]:
 
 def draw_12(measures: Measures) -> Figure:
     """The paper's panels: slowdowns by size under both traffics."""
-    figure = Figure(figsize=(13, 5.2), layout="constrained")
+    figure = picture(13, 5.2, "HPCC Fig. 12: ways to treat losses, FB_Hadoop on 320 hosts, 3 seeds of 1 ms")
     for axes, name, letter in zip(figure.subplots(1, 2, sharey=True), (INCAST, HALF), "ab", strict=True):
         for scheme, (way, dash) in itertools.product(BOTH, DASHES.items()):
             line = {**scheme_line(scheme), "linestyle": dash}
@@ -346,7 +345,6 @@ def draw_12(measures: Measures) -> Figure:
         )
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
-    figure.suptitle("HPCC Fig. 12: ways to treat losses, FB_Hadoop on 320 hosts, 3 seeds of 1 ms", fontsize=12)
     return figure
 
 

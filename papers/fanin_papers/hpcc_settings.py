@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import cdf, log_ticks, mean, seeds
+from fanin_papers.common import cdf, log_ticks, mean, picture, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_runs import queued, watched
@@ -296,7 +296,7 @@ def measure_star(result: Result) -> Measured:
 
 def draw_star(measures: Measures) -> Figure:
     """The use of the link, and the distribution of the queue."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC note 5: other parameters for 16 flows into one port, 100 Gb/s")
     left, right = figure.subplots(1, 2)
     for number, (stage, eta) in enumerate(STAR):
         run = measures[stage, str(eta), 1]
@@ -310,7 +310,6 @@ def draw_star(measures: Measures) -> Figure:
     right.set_ylim(0, 1.02)
     label_axes(left, "receiver's link from 1 ms on", "maxStage and eta", "Gb/s on the wire, of 100", legend=False)
     label_axes(right, "queue from 1 ms on", "KB", "share of samples")
-    figure.suptitle("HPCC note 5: other parameters for 16 flows into one port, 100 Gb/s", fontsize=12)
     return figure
 
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched, windows
 
@@ -89,7 +90,7 @@ def measure_2a(result: Result) -> Measured:
 
 def draw_2a(measures: Measures) -> Figure:
     """The sum of all windows over time."""
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    figure = picture(8, 4.8, "HPCC 3.2: long flows start together into one port, 100 Gb/s, T = 4 us")
     axes = figure.subplots()
     for number, key in enumerate(sorted(measures, key=lambda key: int(key[1]))):
         run, count = measures[key], int(key[1])
@@ -100,7 +101,6 @@ def draw_2a(measures: Measures) -> Figure:
     axes.set_yscale("log")
     axes.set_xlim(0, None)
     label_axes(axes, "", "time (us)", "sum of windows over B T")
-    figure.suptitle("HPCC 3.2: long flows start together into one port, 100 Gb/s, T = 4 us", fontsize=12)
     return figure
 
 
@@ -199,7 +199,7 @@ def measure_2b(result: Result) -> Measured:
 
 def draw_2b(measures: Measures) -> Figure:
     """The load of each link by round."""
-    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    figure = picture(15, 4.2, "HPCC A.2: several bottlenecks, 100 Gb/s, 1 us per link")
     for axes, case in zip(figure.subplots(1, len(CASES), sharey=True), CASES, strict=True):
         run = measures[case, 1]
         for number in range(len(CASES[case][1])):
@@ -213,7 +213,6 @@ def draw_2b(measures: Measures) -> Figure:
         label_axes(axes, title, "round trip", "", legend=axes is figure.axes[2])
         axes.set_title(title, fontsize=9.5)
     figure.axes[0].set_ylabel("windows over B T, without W_AI")
-    figure.suptitle("HPCC A.2: several bottlenecks, 100 Gb/s, 1 us per link", fontsize=12)
     return figure
 
 
@@ -270,7 +269,7 @@ def measure_4(result: Result) -> Measured:
 
 def draw_4(measures: Measures) -> Figure:
     """The use of the receiver's link from the start, and around the new flow."""
-    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    figure = picture(11, 4.4, "HPCC A.4: a start at line rate, 100 Gb/s, T = 12.2 us")
     left, right = figure.subplots(1, 2, sharey=True)
     for name in NAMES:
         run = measures[name, 1]
@@ -285,7 +284,6 @@ def draw_4(measures: Measures) -> Figure:
     label_axes(left, "a source starts on an idle path", "time (us)", "use of the link (%)", legend=False)
     label_axes(right, "100 KB join at 500 us", "time (us)", "", legend=False)
     right.legend(frameon=False, fontsize=10, loc="lower right")
-    figure.suptitle("HPCC A.4: a start at line rate, 100 Gb/s, T = 12.2 us", fontsize=12)
     return figure
 
 
@@ -348,7 +346,7 @@ def measure_64(result: Result) -> Measured:
 
 def draw_64(measures: Measures) -> Figure:
     """The queue and the mean window over time."""
-    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    figure = picture(11, 4.4, "HPCC A.4: 64 sources start at line rate beside a long flow, 100 Gb/s, T = 12 us")
     left, right = figure.subplots(1, 2)
     run, line = measures["hpcc", 1], scheme_line("hpcc")
     left.plot(np.array(run["time_us"]) - START_US, run["delay"], **line)
@@ -362,7 +360,6 @@ def draw_64(measures: Measures) -> Figure:
     left.set_ylim(0, 75)
     label_axes(left, "queue at the root", "time since the start (us)", "base round-trip times", legend=True)
     label_axes(right, "mean window of the 64", "time since the start (us)", "share of W_init")
-    figure.suptitle("HPCC A.4: 64 sources start at line rate beside a long flow, 100 Gb/s, T = 12 us", fontsize=12)
     return figure
 
 

@@ -9,7 +9,7 @@ from fanin import Result
 from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin.style import styles_of
-from fanin_papers.common import cdf, mean
+from fanin_papers.common import cdf, mean, picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, over_seeds, pooled
 from fanin_papers.hpcc_runs import (
     DCQCN,
@@ -70,7 +70,7 @@ def measure_ab(result: Result) -> Measured:
 
 def draw_ab(measures: Measures) -> Figure:
     """The rates of both senders over time."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC Fig. 9(a,b): a flow of 1 MB joins a long flow on a link of 25 Gb/s")
     for axes, scheme, letter in zip(figure.subplots(1, 2, sharey=True), BOTH, "ab", strict=True):
         run = measures[scheme, 1]
         colours = shades(str(scheme_line(scheme)["color"]), 2)[::-1]
@@ -86,7 +86,6 @@ def draw_ab(measures: Measures) -> Figure:
         title = f"({letter}) {TITLES[scheme]}: back after {recovered:,.0f} us"
         label_axes(axes, title, "time (ms)", "sent in 50 us (Gb/s)", legend=False)
         axes.legend(frameon=False, fontsize=10, loc="lower right")
-    figure.suptitle("HPCC Fig. 9(a,b): a flow of 1 MB joins a long flow on a link of 25 Gb/s", fontsize=12)
     return figure
 
 
@@ -130,7 +129,7 @@ def measure_cd(result: Result) -> Measured:
 
 def draw_cd(measures: Measures) -> Figure:
     """The queue over time."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC Fig. 9(c,d): seven flows of 500 KB join a long flow at once, 25 Gb/s, seed 1")
     whole, begin = figure.subplots(1, 2)
     for axes, until in ((whole, 3.5), (begin, 0.8)):
         for scheme in BOTH:
@@ -143,7 +142,6 @@ def draw_cd(measures: Measures) -> Figure:
     label_axes(whole, "the queue at the receiver's port", "time (ms)", "KB", legend=False)
     label_axes(begin, "the same, the beginning", "time (ms)", "KB", legend=False)
     begin.legend(frameon=False, fontsize=9.5, loc="upper right")
-    figure.suptitle("HPCC Fig. 9(c,d): seven flows of 500 KB join a long flow at once, 25 Gb/s, seed 1", fontsize=12)
     return figure
 
 
@@ -183,7 +181,7 @@ def measure_ef(result: Result) -> Measured:
 
 def draw_ef(measures: Measures) -> Figure:
     """The distributions of latency and of the queue."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC Fig. 9(e,f): mice of 1 KB through a link that two elephants saturate, 25 Gb/s")
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, name in ((left, "took_us"), (right, "queue_kb")):
         for scheme, style in styles_of(MICE).items():
@@ -198,7 +196,6 @@ def draw_ef(measures: Measures) -> Figure:
         *[part[-2:] for part in left.get_legend_handles_labels()], frameon=False, fontsize=10, loc="lower right"
     )
     label_axes(right, "(f) queue", "KB", "share of time")
-    figure.suptitle("HPCC Fig. 9(e,f): mice of 1 KB through a link that two elephants saturate, 25 Gb/s", fontsize=12)
     return figure
 
 
@@ -273,7 +270,7 @@ def measure_gh(result: Result) -> Measured:
 
 def draw_gh(measures: Measures) -> Figure:
     """The rates of the four flows over time."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "HPCC Fig. 9(g,h): four flows join and leave a link of 25 Gb/s one by one, seed 1")
     for axes, scheme, letter in zip(figure.subplots(1, 2, sharey=True), BOTH, "gh", strict=True):
         run = measures[scheme, 1]
         for number, flow in enumerate(FLOWS):
@@ -284,7 +281,6 @@ def draw_gh(measures: Measures) -> Figure:
         axes.set_xlim(0, None)
         title = f"({letter}) {TITLES[scheme]}: Jain at least {EVEN} in {even:.0f} %"
         label_axes(axes, title, "time (s)", "payload in 10 ms (Gb/s)", legend=scheme == HPCC)
-    figure.suptitle("HPCC Fig. 9(g,h): four flows join and leave a link of 25 Gb/s one by one, seed 1", fontsize=12)
     return figure
 
 

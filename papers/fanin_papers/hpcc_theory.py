@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import mean
+from fanin_papers.common import mean, picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
 from fanin_papers.hpcc_runs import queued, watched
 
@@ -67,7 +67,7 @@ def mean_work(load: float) -> float:
 
 def draw_1(measures: Measures) -> Figure:
     """How often more packets wait than a number, in packets and by the exact formula."""
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    figure = picture(8, 4.8, "HPCC A.1: the queue of 50 paced flows at one port")
     axes = figure.subplots()
     for number, load in enumerate(LOADS):
         line = indexed_line(number)
@@ -87,7 +87,6 @@ def draw_1(measures: Measures) -> Figure:
     axes.axvline(20, color="#888888", linewidth=1, linestyle=":")
     label_axes(axes, "", "packets, or work in packets", "share of time with more", legend=False)
     axes.legend(frameon=False, fontsize=9.5, loc="lower left")
-    figure.suptitle("HPCC A.1: the queue of 50 paced flows at one port", fontsize=12)
     return figure
 
 
@@ -147,7 +146,7 @@ def expected(size: float) -> float:
 
 def draw_3(measures: Measures) -> Figure:
     """The use of the link by the additive increase, and the formula."""
-    figure = Figure(figsize=(7, 4.6), layout="constrained")
+    figure = picture(7, 4.6, "HPCC A.3: four flows at rest, 100 Gb/s, T = 4 us")
     axes = figure.subplots()
     used = [measures["hpcc", size, 1]["used"][0] for size in INCREASES]
     axes.plot(INCREASES, used, marker="o", label="packets", **scheme_line("hpcc"))
@@ -158,7 +157,6 @@ def draw_3(measures: Measures) -> Figure:
     axes.set_xlim(0, None)
     axes.set_ylim(0.94, 0.98)
     label_axes(axes, "", "W_AI (B)", "share of the link that is used")
-    figure.suptitle("HPCC A.3: four flows at rest, 100 Gb/s, T = 4 us", fontsize=12)
     return figure
 
 

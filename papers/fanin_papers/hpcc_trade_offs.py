@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.measures import reported
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
-from fanin_papers.common import log_ticks, mean, seeds
+from fanin_papers.common import log_ticks, mean, picture, seeds
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -94,11 +94,10 @@ def sweep_2a(quick: bool) -> dict[Key, Change]:
 
 def draw_2a(measures: Measures) -> Figure:
     """The 95th percentile of slowdowns by size."""
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = picture(8, 5, "HPCC Fig. 2(a): DCQCN's timers in a pod of 230 servers")
     axes = figure.subplots()
     draw_by_size(axes, measures, {f"T_i, T_d = {name}": (name,) for name in TIMERS})
     label_axes(axes, "WebSearch at 30 %, 3 seeds of 30 ms", "message size up to", "95th percentile of the slowdown")
-    figure.suptitle("HPCC Fig. 2(a): DCQCN's timers in a pod of 230 servers", fontsize=12)
     return figure
 
 
@@ -199,7 +198,7 @@ def in_flight(result: Result) -> Measured:
 
 def draw_2b(measures: Measures) -> Figure:
     """Pauses, latency of short messages, and bytes in flight, as bars."""
-    figure = Figure(figsize=(13, 4.8), layout="constrained")
+    figure = picture(13, 4.8, "HPCC Fig. 2(b): WebSearch at 30 % and incasts of 60 to 1 in a pod, 3 seeds of 10 ms")
     names = [*TIMERS, HPCC]
     panels: Sequence[tuple[str, str, list[float]]] = (
         ("time that ports are paused", "share (%)", [mean(pooled(measures, (name,), "paused")) for name in names]),
@@ -222,7 +221,6 @@ def draw_2b(measures: Measures) -> Figure:
         axes.set_xticks(range(len(names)), labels)
         axes.margins(y=0.12)
         label_axes(axes, title, "", unit)
-    figure.suptitle("HPCC Fig. 2(b): WebSearch at 30 % and incasts of 60 to 1 in a pod, 3 seeds of 10 ms", fontsize=12)
     return figure
 
 
@@ -289,12 +287,11 @@ def sweep_3(quick: bool) -> dict[Key, Change]:
 
 def draw_3(measures: Measures) -> Figure:
     """The 95th percentile of slowdowns by size at both loads."""
-    figure = Figure(figsize=(12, 5), layout="constrained")
+    figure = picture(12, 5, "HPCC Fig. 3: DCQCN's thresholds in a pod of 230 servers, WebSearch, 3 seeds of 30 ms")
     for axes, load, letter in zip(figure.subplots(1, 2, sharey=True), LOADS, "ab", strict=True):
         draw_by_size(axes, measures, {f"K_min, K_max = {name}": (name, load) for name in THRESHOLDS})
         unit = "95th percentile of the slowdown" if load == LOADS[0] else ""
         label_axes(axes, f"({letter}) load {load} %", "message size up to", unit, legend=load == LOADS[0])
-    figure.suptitle("HPCC Fig. 3: DCQCN's thresholds in a pod of 230 servers, WebSearch, 3 seeds of 30 ms", fontsize=12)
     return figure
 
 

@@ -22,7 +22,7 @@ from fanin import Result
 from fanin.jobs import PLACES
 from fanin.plot import label_axes, scheme_line
 from fanin_papers import dart_testbed, dart_testbed_incast, hpcc_testbed
-from fanin_papers.common import cdf, quantile
+from fanin_papers.common import cdf, picture, quantile
 from fanin_papers.dart_testbed import HARDWARE, LONG_BURSTS, NEXT_ACK, PACKET_US, PAPER_US, SOFTWARE
 from fanin_papers.dart_testbed_incast import DASR, INFINIBAND, STEP_2
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
@@ -198,7 +198,7 @@ def slower(time_us: NDArray[np.float64], sent: NDArray[np.float64], starts: NDAr
 
 def draw_bursts(measures: Measures) -> Figure:
     """Fig. 9(a), and the times until the long flow is slower."""
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    figure = picture(12, 4.8)
     left, right = figure.subplots(1, 2)
     dart_testbed.draw_throughput(left, measures)
     colour = scheme_line("dart-dasr")["color"]

@@ -13,7 +13,7 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import cdf, percentile, quantile
+from fanin_papers.common import cdf, percentile, picture, quantile
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -148,7 +148,7 @@ def draw_groups(axes: Axes, measures: Measures, names: Mapping[str, tuple[str, i
 
 def draw_7(measures: Measures) -> Figure:
     """The paper's four panels, with other priorities of RCC in the lower ones."""
-    figure = Figure(figsize=(12, 9.5), layout="constrained")
+    figure = picture(12, 9.5, "RCC Fig. 7: flow completion times of an incast, 1 Gb/s, 80 packets of buffer, K = 40")
     (left, right), (low_left, low_right) = figure.subplots(2, 2)
     draw_spread(left, measures, {scheme: scheme for scheme in SCHEMES}, 1.6)
     label_axes(left, "(a) 32 KB: 1st, 50th, 99th percentile", "senders", "FCT (ms)")
@@ -159,7 +159,6 @@ def draw_7(measures: Measures) -> Figure:
     label_axes(low_left, f"(c) {MODES_SENDERS} senders, 32 KB", "FCT (ms)", "share of flows")
     draw_groups(low_right, measures, {name: (sized(name), SIZES_KB[-1]) for name in shown})
     label_axes(low_right, f"(d) {FEW_SENDERS} senders, {SIZES_KB[-1]} KB", "FCT (ms)", "share of flows")
-    figure.suptitle("RCC Fig. 7: flow completion times of an incast, 1 Gb/s, 80 packets of buffer, K = 40", fontsize=11)
     return figure
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import log_ticks, mean, quantile
+from fanin_papers.common import log_ticks, mean, picture, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, points, pooled, strict
 from fanin_papers.rcc_datacenter_runs import (
     ADVERTISED,
@@ -113,7 +113,7 @@ def draw_throughput(axes: Axes, measures: Measures, names: Sequence[str]) -> Non
 
 def draw(measures: Measures, reading: str) -> Figure:
     """The four panels of Fig. 8 and the two of Fig. 9."""
-    figure = Figure(figsize=(13, 14), layout="constrained")
+    figure = picture(13, 14, f"RCC Figs. 8 and 9: 1,000 hosts, five receivers; {reading}")
     panels = figure.subplots(3, 2)
     schemes = tuple(SCHEMES)
     both = [name for name in ("rcc", WITHOUT, CODE) if points(measures, name)]
@@ -134,7 +134,6 @@ def draw(measures: Measures, reading: str) -> Figure:
     label_axes(panels[2, 1], "9(b) long flows: lowest, median, highest", "offered load (%)", "goodput (Mb/s)")
     for axes in panels.ravel():
         axes.set_xlim(3, 97)
-    figure.suptitle(f"RCC Figs. 8 and 9: 1,000 hosts, five receivers; {reading}", fontsize=12)
     return figure
 
 

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.sawtooth import PACKET_BYTES, Path, sawtooth
 
@@ -144,7 +145,7 @@ def rtts(run: Measured) -> float:
 
 def draw_11(measures: Measures) -> Figure:
     """The queue of two flows over time, and alpha, swing, highest queue and period over the number of flows."""
-    figure = Figure(figsize=(12, 11), layout="constrained")
+    figure = picture(12, 11, "RCC section 5.2: 1 Gb/s, 160 us, K = 40, without the scheduler")
     panels = figure.subplots(3, 2)
     for axes, name in zip(panels[0], (AS_PRINTED, BOTH), strict=True):
         run = measures[(name, 2, 1)]
@@ -178,7 +179,6 @@ def draw_11(measures: Measures) -> Figure:
         label_axes(axes, title, "flows N", unit or "share of marked packets", legend=False)
     handles, labels = panels[1][1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=10)
-    figure.suptitle("RCC section 5.2: 1 Gb/s, 160 us, K = 40, without the scheduler", fontsize=12)
     return figure
 
 
@@ -276,7 +276,7 @@ def least(measures: Measures, name: str, rtt_us: int) -> dict[int, float]:
 
 def draw_18(measures: Measures) -> Figure:
     """The least utilisation over the threshold."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "RCC eq. (18): 1 Gb/s, without the scheduler")
     for axes, rtt_us in zip(figure.subplots(1, 2), RTTS_US, strict=True):
         bdp = Path(1, rtt_us, 0).bdp
         for index, name in enumerate(READINGS):
@@ -287,7 +287,6 @@ def draw_18(measures: Measures) -> Figure:
         title = f"base RTT {rtt_us / 1e3:g} ms, C RTT = {bdp:.1f} packets"
         axes.set_ylim(60, 101)
         label_axes(axes, title, "marking threshold K (packets)", "least utilisation for 1 to 40 flows (%)")
-    figure.suptitle("RCC eq. (18): 1 Gb/s, without the scheduler", fontsize=11)
     return figure
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, shades
-from fanin_papers.common import cdf, mean
+from fanin_papers.common import cdf, mean, picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
 from fanin_papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
 
@@ -65,7 +65,7 @@ def fairness(run: Measured) -> list[float]:
 
 def draw_12a(measures: Measures) -> Figure:
     """The rates of the flows over time."""
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    figure = picture(13, 4.6, "RCC Fig. 12(a,b): five flows of 10 MB into one receiver, one more every 20 ms")
     for axes, name in zip(figure.subplots(1, 3, sharey=True), NAMES, strict=True):
         run = measures[(name, 5, 1)]
         for number, flow in enumerate(FLOWS):
@@ -82,7 +82,6 @@ def draw_12a(measures: Measures) -> Figure:
         label_axes(
             axes, f"{said}: Jain {np.mean(fairness(run)):.3f}", "time (ms)", "Mb/s (mean of 5 ms)", legend=name == "rcc"
         )
-    figure.suptitle("RCC Fig. 12(a,b): five flows of 10 MB into one receiver, one more every 20 ms", fontsize=12)
     return figure
 
 
@@ -157,7 +156,7 @@ def measure_12d(result: Result) -> Measured:
 
 def draw_12d(measures: Measures) -> Figure:
     """The windows of the four flows over time with and without ECN, and the queues."""
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    figure = picture(13, 4.6, "RCC Fig. 12(c,d): two flows of TCP with ECN and two of RCC through one link of 1 Gb/s")
     first, second, third = figure.subplots(1, 3)
     for axes, name in ((first, "K = 40 packets"), (second, "no ECN")):
         run = measures[(name, 4, 1)]
@@ -180,9 +179,6 @@ def draw_12d(measures: Measures) -> Figure:
     third.set_yticks([0, 0.25, 0.5, 0.75, 1])
     label_axes(third, "queue between the switches", "KB", "share of time", legend=False)
     third.legend(frameon=False, fontsize=9.5, loc="upper left")
-    figure.suptitle(
-        "RCC Fig. 12(c,d): two flows of TCP with ECN and two of RCC through one link of 1 Gb/s", fontsize=12
-    )
     return figure
 
 

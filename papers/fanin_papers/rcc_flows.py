@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import COLOURS, MORE_COLOURS
-from fanin_papers.common import mean, percentile, quantile
+from fanin_papers.common import mean, percentile, picture, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 
 SCHEMES = ("newreno", "dctcp", "ictcp", "rcc")
@@ -91,7 +91,7 @@ def measure_10(result: Result) -> Measured:
 
 def draw_10(measures: Measures) -> Figure:
     """The paper's panels: the long flow's rate, the queue, short completions, and the long flow's goodput."""
-    figure = Figure(figsize=(12, 8.8), layout="constrained")
+    figure = picture(12, 8.8, "RCC Fig. 10: 60 flows of 50 KB beside one of 10 MB, 1 Gb/s")
     (rate, queue), (fct, goodput) = figure.subplots(2, 2)
     for name in NAMES_10:
         run = measures[(name, 60, 1)]
@@ -133,7 +133,6 @@ def draw_10(measures: Measures) -> Figure:
     goodput.set_xticks(range(len(names)), names)
     goodput.set_ylim(0, 1100)
     label_axes(goodput, "(d) long flow: alone (pale) and with the burst", "", "goodput (Mb/s)")
-    figure.suptitle("RCC Fig. 10: 60 flows of 50 KB beside one of 10 MB, 1 Gb/s", fontsize=12)
     return figure
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes
 from fanin.style import COLOURS
-from fanin_papers.common import mean, quantile, seeds
+from fanin_papers.common import mean, picture, quantile, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, gain_band, pooled
 from fanin_papers.rcc_incast import SENDERS, queue_packets, span_ps
 
@@ -97,7 +97,7 @@ def cut(measures: Measures, case: str, what: str) -> float:
 
 def draw(measures: Measures) -> Figure:
     """A bar for each case, with the paper's number as a line; one bar ends outside."""
-    figure = Figure(figsize=(13, 9), layout="constrained")
+    figure = picture(13, 9, "RCC's abstract, one open choice changed at a time: 32 KB from each sender, 1 Gb/s")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, shown, paper, title in (
         (panels[0], {WAITING: COLOURS[0], MEAN: COLOURS[4]}, 47.5, "mean queue"),
@@ -123,7 +123,6 @@ def draw(measures: Measures) -> Figure:
         label_axes(axes, f"{title}: RCC below TCP", "per cent, over 10 to 100 senders", "", legend=False)
         axes.legend(frameon=False, fontsize=10, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3)
     panels[0].invert_yaxis()
-    figure.suptitle("RCC's abstract, one open choice changed at a time: 32 KB from each sender, 1 Gb/s", fontsize=11)
     return figure
 
 

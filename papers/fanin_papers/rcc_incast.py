@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import cdf, mean, percentile, quantile
+from fanin_papers.common import cdf, mean, percentile, picture, quantile
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -141,7 +141,7 @@ def measure_5(result: Result) -> Measured:
 
 def draw_5(measures: Measures) -> Figure:
     """The paper's panels, and the mean while packets wait."""
-    figure = Figure(figsize=(12, 9), layout="constrained")
+    figure = picture(12, 9, "RCC Fig. 5: 32 KB from each sender at once, 1 Gb/s, 80 packets of buffer, K = 40")
     (left, right), (low_left, low_right) = figure.subplots(2, 2)
     names = {scheme: scheme for scheme in SCHEMES}
     for axes, what, title in (
@@ -161,7 +161,6 @@ def draw_5(measures: Measures) -> Figure:
     low_right.set_ylim(0, 1.35 * BUFFER_PACKETS)
     label_axes(low_right, f"(c) {most} senders", "time (ms)", "queue (packets)")
     low_right.legend(frameon=False, fontsize=10, ncols=4, loc="upper center")
-    figure.suptitle("RCC Fig. 5: 32 KB from each sender at once, 1 Gb/s, 80 packets of buffer, K = 40", fontsize=11)
     return figure
 
 
@@ -325,7 +324,7 @@ def most_packets(packets: pl.DataFrame) -> float:
 
 def draw_6(measures: Measures) -> Figure:
     """The paper's panels, and goodput with twice the timeout."""
-    figure = Figure(figsize=(12, 9), layout="constrained")
+    figure = picture(12, 9, "RCC Fig. 6: 32 KB from each sender at once, 1 Gb/s, 80 packets of buffer, K = 40")
     panels = figure.subplots(2, 2)
     plain = {scheme: scheme for scheme in SCHEMES}
     slow = {f"{scheme}, {SLOW}": scheme for scheme in SCHEMES}
@@ -343,7 +342,6 @@ def draw_6(measures: Measures) -> Figure:
             axes.set_yscale("symlog", linthresh=1)
             axes.set_ylim(-0.2, 5000)
         label_axes(axes, title, "senders", y)
-    figure.suptitle("RCC Fig. 6: 32 KB from each sender at once, 1 Gb/s, 80 packets of buffer, K = 40", fontsize=11)
     return figure
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import seeds
+from fanin_papers.common import picture, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 from fanin_papers.rcc_incast import (
     BUFFER_PACKETS,
@@ -78,7 +78,7 @@ def measure_2(result: Result) -> Measured:
 
 def draw_2(measures: Measures) -> Figure:
     """The queue over time, as the paper draws it, for both means."""
-    figure = Figure(figsize=(12, 8), layout="constrained")
+    figure = picture(12, 8, "RCC Fig. 2: 32 KB from each sender, exponential start times, 1 Gb/s")
     for row, n in zip(figure.subplots(len(COUNTS), len(MEAN_START_MS), sharey=True), COUNTS, strict=True):
         for axes, mean_ms in zip(row, MEAN_START_MS, strict=True):
             for scheme, width in zip(OTHERS, (2.4, 1.0, 1.0), strict=True):
@@ -90,7 +90,6 @@ def draw_2(measures: Measures) -> Figure:
             axes.set_xlim(0, SHOWN_MS)
             axes.set_ylim(0, 1.05 * BUFFER_PACKETS)
             label_axes(axes, f"{n} senders, mean start {mean_ms:g} ms", "time (ms)", "queue (packets)")
-    figure.suptitle("RCC Fig. 2: 32 KB from each sender, exponential start times, 1 Gb/s", fontsize=11)
     return figure
 
 
@@ -193,7 +192,7 @@ def measure_3(result: Result) -> Measured:
 
 def draw_3(measures: Measures) -> Figure:
     """Both estimates over time, for each reading and number of packets per ACK."""
-    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure = picture(11, 8, "RCC Fig. 3: share of marked packets of the first of four DCTCP flows, 1 Gb/s, K = 40")
     panels = figure.subplots(len(ECHOES), len(DELAYED), sharex=True, sharey=True)
     for row, (echo, said) in zip(panels, ECHOES.items(), strict=True):
         for axes, m in zip(row, DELAYED, strict=True):
@@ -205,7 +204,6 @@ def draw_3(measures: Measures) -> Figure:
             axes.set_xlim(0, None)
             axes.set_ylim(0, 0.6)
             label_axes(axes, f"{said}, an ACK for {m} packet{'s' if m > 1 else ''}", "time (ms)", "alpha")
-    figure.suptitle("RCC Fig. 3: share of marked packets of the first of four DCTCP flows, 1 Gb/s, K = 40", fontsize=11)
     return figure
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import mean, percentile, quantile
+from fanin_papers.common import mean, percentile, picture, quantile
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
 from fanin_papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
 
@@ -61,7 +61,7 @@ def measure_11(result: Result) -> Measured:
 
 def draw_11(measures: Measures) -> Figure:
     """The paper's panels: throughput by group, drops, and packets that came to a queue above K."""
-    figure = Figure(figsize=(13.5, 4.9), layout="constrained")
+    figure = picture(13.5, 4.9, "RCC Fig. 11: two bottlenecks, flows of 1 MB, 20 senders in each group")
     first, second, third = figure.subplots(1, 3, width_ratios=(1.4, 1.1, 1.1))
     for side, name in enumerate(NAMES_11):
         shown = {"color": COLOURS[name]}
@@ -97,7 +97,6 @@ def draw_11(measures: Measures) -> Figure:
         label_axes(axes, title, "", "packets in a run (log scale)", legend=False)
     handles, labels = first.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
-    figure.suptitle("RCC Fig. 11: two bottlenecks, flows of 1 MB, 20 senders in each group", fontsize=12)
     return figure
 
 

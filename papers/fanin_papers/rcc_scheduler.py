@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from fanin import Result, oitcp
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import mean, seeds
+from fanin_papers.common import mean, picture, seeds
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
 from fanin_papers.sawtooth import PACKET_BYTES
 
@@ -97,7 +97,7 @@ def numbers_of(measures: Measures, name: str) -> dict[int, Measured]:
 
 def draw_4(measures: Measures) -> Figure:
     """Q1, Q2 and goodput over the number of flows, and the receiver's state over time."""
-    figure = Figure(figsize=(12, 8.4), layout="constrained")
+    figure = picture(12, 8.4, "RCC eqs. (4) to (7): long flows into one host, 1 Gb/s, queue_maxsize = 40")
     (first, second), (third, fourth) = figure.subplots(2, 2)
     for index, (name, (_, rtt_us)) in enumerate(PATHS.items()):
         runs, style = numbers_of(measures, name), indexed_line(index)
@@ -141,7 +141,6 @@ def draw_4(measures: Measures) -> Figure:
         fourth, f"The receiver while {SHOWN} flows start", "time (ms)", "packets, segments or ACKs", legend=False
     )
     fourth.legend(frameon=False, fontsize=10, loc="upper left", ncols=2)
-    figure.suptitle("RCC eqs. (4) to (7): long flows into one host, 1 Gb/s, queue_maxsize = 40", fontsize=12)
     return figure
 
 
@@ -248,7 +247,7 @@ def ideal_ms(n: int) -> float:
 
 def draw_23(measures: Measures) -> Figure:
     """Completion of the first and the last flow over the number of flows."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "RCC eqs. (21) and (23): N flows of 32 KB into one host, 1 Gb/s")
     for axes, what in zip(figure.subplots(1, 2), ("last", "first"), strict=True):
         axes.plot(
             DEGREES, [ideal_ms(n) for n in DEGREES], color="black", linewidth=3.5, alpha=0.35, label="OITCP, eq. (21)"
@@ -262,7 +261,6 @@ def draw_23(measures: Measures) -> Figure:
             axes.plot(list(found), list(found.values()), marker="os^"[index], markersize=5.5, label=label, **style)
         axes.set_ylim(0, 30)
         label_axes(axes, f"{what} flow", "flows N", "completion (ms)")
-    figure.suptitle("RCC eqs. (21) and (23): N flows of 32 KB into one host, 1 Gb/s", fontsize=11)
     return figure
 
 

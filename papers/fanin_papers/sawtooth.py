@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
 
 PACKET_BYTES = 1500
@@ -254,7 +255,7 @@ def measure_k(result: Result) -> Measured:
 
 def draw_k(measures: Measures) -> Figure:
     """Utilisation over the threshold, one curve per number of flows."""
-    figure = Figure(figsize=(6.8, 4.6), layout="constrained")
+    figure = picture(6.8, 4.6)
     axes = figure.subplots()
     for place, n in enumerate((1, 2, 10, 40, 100)):
         found = [pooled(measures, (k, n), "utilisation")[0] * 100 for k in THRESHOLDS]
@@ -329,7 +330,7 @@ def measure_13(result: Result) -> Measured:
 
 def draw_13(measures: Measures) -> Figure:
     """The queue over time."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "DCTCP Fig. 13: 10 Gb/s, 500 us, buffer of 100 packets, K = qref = 40")
     for axes, n in zip(figure.subplots(1, 2), (2, 20), strict=True):
         for name in VARIANTS:
             queue = pooled({key: run for key, run in measures.items() if key[2] == 1}, (name, n), "queue")
@@ -338,7 +339,6 @@ def draw_13(measures: Measures) -> Figure:
             axes.plot(np.arange(len(queue)) * 0.048, queue, label=f"{name} ({rate:.2f} Gb/s)", **shown)
         axes.set_ylim(0, 135)
         label_axes(axes, f"{n} long flows", "time (ms)", "queue (packets)")
-    figure.suptitle("DCTCP Fig. 13: 10 Gb/s, 500 us, buffer of 100 packets, K = qref = 40", fontsize=11)
     return figure
 
 
