@@ -7,10 +7,9 @@ that, one seed of the other two readings of the long flows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanin.plot import indexed_line, label_axes
@@ -291,40 +290,21 @@ def rows(measures: Measures) -> list[Row]:
     return found
 
 
-def draw_threshold(axes: Axes, view: View) -> None:
-    """Deflection alone over the threshold."""
-    for percent in view.loads(TYPICAL):
-        values = [p99(view, at_threshold(one), percent) / p99(view, DCQCN, percent) for one in THRESHOLDS]
-        axes.plot(THRESHOLDS, values, marker="o", label=f"{percent} % load", **indexed_line(LOADS.index(percent)))
-    axes.axhline(1, color="black", linewidth=0.8)
-    label_axes(axes, "Deflection alone", "threshold (KB)", "p99 / DCQCN's", legend=False)
+def panels(view: View) -> list[tuple[str, str, Sequence[float], dict[int, list[float]]]]:
+    """Each panel's title, the label and the values of its x axis, and by load the tails over DCQCN's."""
+    loads, some = view.loads(TYPICAL), token_load(view.reading)
 
+    def over(percent: int, cases: Iterable[str]) -> list[float]:
+        return [p99(view, case, percent) / p99(view, DCQCN, percent) for case in cases]
 
-def draw_sizes(axes: Axes, view: View) -> None:
-    """Dart over the size of messages."""
-    for percent in view.loads(TYPICAL):
-        values = [1 - cut for cut in cuts_by_size(view, percent)]
-        axes.plot((2, 4, 8), values, marker="o", label=f"{percent} % load", **indexed_line(LOADS.index(percent)))
-    axes.axhline(1, color="black", linewidth=0.8)
-    label_axes(axes, "Dart by size", "size of the messages (KB)", "p99 / DCQCN's", legend=False)
-
-
-def draw_degree(axes: Axes, view: View) -> None:
-    """Dart over the degree of incasts."""
-    for percent in view.loads(TYPICAL):
-        values = [1 / gain for gain in gains(view, percent)]
-        axes.plot(DEGREES, values, marker="o", label=f"{percent} % load", **indexed_line(LOADS.index(percent)))
-    axes.axhline(1, color="black", linewidth=0.8)
-    label_axes(axes, "Dart by degree", "senders of an incast", "p99 / DCQCN's", legend=False)
-
-
-def draw_tokens(axes: Axes, view: View) -> None:
-    """Dart over the number of tokens."""
-    percent = token_load(view.reading)
-    values = [p99(view, with_tokens(count), percent) / p99(view, DCQCN, percent) for count in TOKENS]
-    axes.plot(TOKENS, values, marker="o", **indexed_line(LOADS.index(percent)))
-    axes.axhline(1, color="black", linewidth=0.8)
-    label_axes(axes, "Dart by tokens", "tokens of a message", "p99 / DCQCN's", legend=False)
+    sizes = {percent: [1 - cut for cut in cuts_by_size(view, percent)] for percent in loads}
+    degrees = {percent: [1 / gain for gain in gains(view, percent)] for percent in loads}
+    return [
+        ("Deflection alone", "threshold (KB)", THRESHOLDS, {p: over(p, map(at_threshold, THRESHOLDS)) for p in loads}),
+        ("Dart by size", "size of the messages (KB)", (2, 4, 8), sizes),
+        ("Dart by degree", "senders of an incast", DEGREES, degrees),
+        ("Dart by tokens", "tokens of a message", TOKENS, {some: over(some, map(with_tokens, TOKENS))}),
+    ]
 
 
 def draw(measures: Measures) -> Figure:
@@ -336,14 +316,16 @@ def draw(measures: Measures) -> Figure:
     }
     views = [view for name in told if (view := View(measures, name)).loads(TYPICAL)]
     figure = Figure(figsize=(14, 3.6 * len(views) + 0.9), layout="constrained")
-    panels: tuple[Callable[[Axes, View], None], ...] = (draw_threshold, draw_sizes, draw_degree, draw_tokens)
     parts = figure.subfigures(len(views), 1, squeeze=False)[:, 0]
     for part, view in zip(parts, views, strict=True):
         part.suptitle(told[view.reading], fontsize=11)
-        grid = part.subplots(1, len(panels), squeeze=False)[0]
-        for axes, one in zip(grid, panels, strict=True):
-            one(axes, view)
+        for axes, (title, label, across, tails) in zip(part.subplots(1, 4), panels(view), strict=True):
+            for percent, values in tails.items():
+                line = indexed_line(LOADS.index(percent))
+                axes.plot(across, values, marker="o", label=f"{percent} % load", **line)
+            axes.axhline(1, color="black", linewidth=0.8)
             axes.set_ylim(0, 1.25)
+            label_axes(axes, title, label, "p99 / DCQCN's", legend=False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, ncols=len(labels), loc="outside lower center")
     figure.suptitle("Dart VI-C: p99 of 8 KB messages over DCQCN's, typical mix, 1,024 hosts, 10 Gb/s", fontsize=12)
