@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from fanin.measures import nearest_rank
 from fanin.plot import thin
+from fanin_papers.experiment import Key, Measures
 
 SEEDS = (1, 2, 3)
 
@@ -87,6 +88,25 @@ class OverSeeds(float):
 
     def __rsub__(self, other: float, /) -> OverSeeds:
         return self._with(other, lambda mine, theirs: theirs - mine)
+
+
+def pooled(measures: Measures, key: Key, name: str) -> list[float]:
+    """The measurements of all seeds of a point of the sweep, concatenated; `key` is without the seed."""
+    return [value for run, measured in measures.items() if run[:-1] == key for value in measured[name]]
+
+
+def over_seeds(measures: Measures, key: Key, name: str, statistic: Callable[[Sequence[float]], float] = mean) -> float:
+    """A statistic of a point of the sweep, of the measurements of all seeds together; formatted, the range of those of
+    each seed follows it. `key` is without the seed."""
+    runs = {int(run[-1]): measured[name] for run, measured in measures.items() if run[:-1] == key}
+    by_seed = {seed: statistic(values) for seed, values in runs.items() if values}
+    known = {seed: value for seed, value in by_seed.items() if value == value}
+    return OverSeeds(statistic(pooled(measures, key, name)), known)
+
+
+def points(measures: Measures, scheme: str) -> list[int]:
+    """The second parts of the keys of a scheme, in order."""
+    return sorted({int(key[1]) for key in measures if key[0] == scheme})
 
 
 def picture(width: float, height: float, title: str = "") -> Figure:

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import picture
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
+from fanin_papers.common import picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
 
 SLOW = "initial_rate = 0.0625, w_init = 0.0625"
 SCHEMES = {

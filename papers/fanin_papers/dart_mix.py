@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fanin import Result
-from fanin_papers.common import mean
-from fanin_papers.experiment import Key, Measures, pooled
+from fanin_papers.common import mean, pooled
+from fanin_papers.experiment import Key, Measures
 
 LOADS = (20, 40, 60)
 """Per cent of the capacity of the ToR uplinks (row E11)."""

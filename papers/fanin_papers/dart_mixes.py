@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from fanin import Result
-from fanin_papers.common import SEEDS, seeds
+from fanin_papers.common import SEEDS, pooled, seeds
 from fanin_papers.dart_headline import detours, marks
 from fanin_papers.dart_mix import CALIBRATED_US, EVERY_SERVER, at, jitter, load, population, traffic
 from fanin_papers.dart_typical import TCP
-from fanin_papers.experiment import Change, Key, Measured, Measures, pooled
+from fanin_papers.experiment import Change, Key, Measured, Measures
 
 TYPICAL, LIGHT, HEAVY = "typical", "light", "heavy"
 

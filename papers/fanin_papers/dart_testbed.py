@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import cdf, mean, picture, quantile, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
+from fanin_papers.common import cdf, mean, picture, pooled, quantile, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
 
 GBPS, LINK_US = 43.483, 2.616
 WIRE, ACK = 4096 + 26 + 20, 30 + 4

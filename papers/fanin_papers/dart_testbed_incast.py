@@ -18,22 +18,8 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.measures import completion_us
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import cdf, log_ticks, percentile, picture, seeds
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    Verdict,
-    gain_band,
-    order,
-    over_seeds,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.common import cdf, log_ticks, over_seeds, percentile, picture, points, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, Verdict, gain_band, order, strict
 
 DEGREES = (2, 4, 8, 12, 16)
 MOST = 16

@@ -8,20 +8,8 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import cdf, log_ticks, mean, percentile, picture, seeds
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
+from fanin_papers.common import cdf, log_ticks, mean, over_seeds, percentile, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
 PACKET_BYTES = 1538
 """A full packet on the wire of these specs: 1,460 B of payload, 40 B of TCP/IP, 38 B of Ethernet with preamble and

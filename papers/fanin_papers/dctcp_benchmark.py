@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import cdf, log_ticks, mean, picture, quantile, seeds
+from fanin_papers.common import cdf, log_ticks, mean, picture, points, pooled, quantile, seeds
 from fanin_papers.dctcp import SCHEMES
 from fanin_papers.dctcp_benchmark_runs import (
     ANEW,
@@ -42,19 +42,7 @@ from fanin_papers.dctcp_benchmark_runs import (
     sweep_production,
     sweep_tenfold,
 )
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measures,
-    Row,
-    band,
-    gain_band,
-    order,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, order, strict
 
 SPEC = "dctcp/fig23-benchmark.toml"
 PORT_BYTES = 4e6 * 0.21 / 1.21

@@ -15,23 +15,10 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import label_axes, legend_below, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import cdf, mean, percentile, picture, quantile, seeds
+from fanin_papers.common import cdf, mean, over_seeds, percentile, picture, points, pooled, quantile, seeds
 from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.dctcp_queries import measure_queries
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
 ANEW = "newreno, window anew per query"
 WINDOWS = {

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import mean, picture, seeds
+from fanin_papers.common import mean, over_seeds, picture, seeds
 from fanin_papers.dctcp import SCHEMES, under
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
 
 FLOWS = ("s1", "s2", "s3", "s4", "s5")
 CROWD = 90

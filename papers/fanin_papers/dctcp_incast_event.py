@@ -10,20 +10,8 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, legend_below
-from fanin_papers.common import picture, quantile, seeds
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
+from fanin_papers.common import over_seeds, picture, pooled, quantile, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
 RTO_MS = 300
 WORKERS = 43

@@ -12,21 +12,9 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import label_axes, legend_below, scheme_line
-from fanin_papers.common import cdf, log_ticks, mean, picture, quantile, seeds
+from fanin_papers.common import cdf, log_ticks, mean, picture, points, pooled, quantile, seeds
 from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
 # Figs. 19 and 20: incast
 

@@ -12,22 +12,9 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import cdf, mean, picture, quantile, seeds
+from fanin_papers.common import cdf, mean, over_seeds, picture, points, pooled, quantile, seeds
 from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
 PAYLOAD_SHARE = 1460 / PACKET_BYTES
 """The payload that a full link carries, as a share of its rate."""

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from fanin import Result, __version__
 from fanin.jobs import Job
 from fanin.jobs import Measured as Measured
-from fanin_papers.common import OverSeeds, mean
 
 Verdict = Literal["holds", "close", "differs", "calibrated"]
 
@@ -212,25 +211,6 @@ def job(base: Job, key: Key, change: Change) -> Job:
     """One run of a sweep."""
     title = "/".join(map(str, key))
     return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title, wire=change.wire)
-
-
-def pooled(measures: Measures, key: Key, name: str) -> list[float]:
-    """The measurements of all seeds of a point of the sweep, concatenated; `key` is without the seed."""
-    return [value for run, measured in measures.items() if run[:-1] == key for value in measured[name]]
-
-
-def over_seeds(measures: Measures, key: Key, name: str, statistic: Callable[[Sequence[float]], float] = mean) -> float:
-    """A statistic of a point of the sweep, of the measurements of all seeds together; formatted, the range of those of
-    each seed follows it. `key` is without the seed."""
-    runs = {int(run[-1]): measured[name] for run, measured in measures.items() if run[:-1] == key}
-    by_seed = {seed: statistic(values) for seed, values in runs.items() if values}
-    known = {seed: value for seed, value in by_seed.items() if value == value}
-    return OverSeeds(statistic(pooled(measures, key, name)), known)
-
-
-def points(measures: Measures, scheme: str) -> list[int]:
-    """The second parts of the keys of a scheme, in order."""
-    return sorted({int(key[1]) for key in measures if key[0] == scheme})
 
 
 def strict(holds: bool) -> Verdict:

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import picture, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, order, pooled, strict
+from fanin_papers.common import picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, order, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_runs import DCQCN, FIVE, HPCC, OWN, TITLES, under
 from fanin_papers.hpcc_sizes import (

@@ -11,8 +11,8 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import picture, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
+from fanin_papers.common import picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, strict
 
 INCASTS, STORM, WATCHED = "incasts", "storm", "storm, watchdog"
 CASES = (INCASTS, STORM, WATCHED)

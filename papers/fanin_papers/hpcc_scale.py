@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import mean, picture, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, pooled, strict
+from fanin_papers.common import mean, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_sizes import FB_HADOOP_KB, between, by_size, percentile, size_axis, slowdown_axis, smaller
 

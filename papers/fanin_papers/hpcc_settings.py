@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import cdf, log_ticks, mean, picture, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin_papers.common import cdf, log_ticks, mean, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_runs import queued, watched
 from fanin_papers.hpcc_scale import (

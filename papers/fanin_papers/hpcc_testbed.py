@@ -9,8 +9,8 @@ from fanin import Result
 from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin.style import styles_of
-from fanin_papers.common import cdf, mean, picture
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, over_seeds, pooled
+from fanin_papers.common import cdf, mean, over_seeds, picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
 from fanin_papers.hpcc_runs import (
     DCQCN,
     FIVE,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import mean, picture
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
+from fanin_papers.common import mean, picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
 from fanin_papers.hpcc_runs import queued, watched
 
 # A.1: a queue of periodic sources

@@ -13,20 +13,8 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.measures import reported
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
-from fanin_papers.common import log_ticks, mean, picture, seeds
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
+from fanin_papers.common import log_ticks, mean, over_seeds, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.hpcc_runs import DCQCN, HPCC, under
 
 EDGES_KB = (0, 10, 30, 50, 80, 200, 1000, 2000, 5000, 10_000, 30_000)

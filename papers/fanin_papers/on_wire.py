@@ -22,10 +22,10 @@ from fanin import Result
 from fanin.jobs import PLACES
 from fanin.plot import label_axes, scheme_line
 from fanin_papers import dart_testbed, dart_testbed_incast, hpcc_testbed
-from fanin_papers.common import cdf, picture, quantile
+from fanin_papers.common import cdf, picture, pooled, quantile
 from fanin_papers.dart_testbed import HARDWARE, LONG_BURSTS, NEXT_ACK, PACKET_US, PAPER_US, SOFTWARE
 from fanin_papers.dart_testbed_incast import DASR, INFINIBAND, STEP_2
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, strict
 from fanin_papers.hpcc_runs import watched
 
 SIMULATOR, WIRE = PLACES

@@ -13,22 +13,8 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import cdf, percentile, picture, quantile
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    gain_band,
-    order,
-    over_seeds,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.common import cdf, over_seeds, percentile, picture, points, pooled, quantile
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, gain_band, order, strict
 from fanin_papers.rcc_incast import (
     OTHERS,
     PACKET_BYTES,

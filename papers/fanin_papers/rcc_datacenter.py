@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import log_ticks, mean, picture, quantile
-from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, points, pooled, strict
+from fanin_papers.common import log_ticks, mean, picture, points, pooled, quantile
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, strict
 from fanin_papers.rcc_datacenter_runs import (
     ADVERTISED,
     CHANGED,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, shades
-from fanin_papers.common import cdf, mean, picture
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
+from fanin_papers.common import cdf, mean, over_seeds, picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
 from fanin_papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
 
 # Fig. 12(a,b): five flows, one more every 20 ms

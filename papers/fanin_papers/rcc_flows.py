@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import COLOURS, MORE_COLOURS
-from fanin_papers.common import mean, percentile, picture, quantile
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
+from fanin_papers.common import mean, over_seeds, percentile, picture, pooled, quantile
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, strict
 
 SCHEMES = ("newreno", "dctcp", "ictcp", "rcc")
 OTHERS = SCHEMES[:-1]

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes
 from fanin.style import COLOURS
-from fanin_papers.common import mean, picture, quantile, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, gain_band, pooled
+from fanin_papers.common import mean, picture, pooled, quantile, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, gain_band
 from fanin_papers.rcc_incast import SENDERS, queue_packets, span_ps
 
 AS_ASSUMED = "as in Figs. 5 and 7"

@@ -14,22 +14,8 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import cdf, mean, percentile, picture, quantile
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    gain_band,
-    order,
-    over_seeds,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.common import cdf, mean, over_seeds, percentile, picture, points, pooled, quantile
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, gain_band, order, strict
 
 SCHEMES = {
     "newreno": '{ id = "newreno", initial_window = 1 }',

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import picture, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
+from fanin_papers.common import over_seeds, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, strict
 from fanin_papers.rcc_incast import (
     BUFFER_PACKETS,
     K_PACKETS,

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from fanin import Result
 from fanin.plot import label_axes
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import mean, percentile, picture, quantile
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
+from fanin_papers.common import mean, over_seeds, percentile, picture, pooled, quantile
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, strict
 from fanin_papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
 
 GROUPS = ("s1", "s2", "s3")

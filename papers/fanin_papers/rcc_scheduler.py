@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from fanin import Result, oitcp
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import mean, picture, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
+from fanin_papers.common import mean, over_seeds, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
 from fanin_papers.sawtooth import PACKET_BYTES
 
 QUEUE_MAXSIZE = 40

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import picture
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin_papers.common import picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
 PACKET_BYTES = 1500
 

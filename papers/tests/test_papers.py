@@ -25,6 +25,7 @@ from fanin.result import Result
 from fanin.run_folder import RunError
 from fanin_papers import SPECS, campaign, claims, commands, matrix_page
 from fanin_papers.catalogue import EXPERIMENTS
+from fanin_papers.common import over_seeds, points, pooled
 from fanin_papers.dctcp_buffers import ring
 from fanin_papers.dctcp_convergence import settled
 from fanin_papers.experiment import (
@@ -39,9 +40,6 @@ from fanin_papers.experiment import (
     gain_band,
     job,
     order,
-    over_seeds,
-    points,
-    pooled,
     strict,
 )
 from fanin_papers.hpcc_measures import ack_way_us
