@@ -112,23 +112,19 @@ def rows_calibration(measures: Measures) -> list[Row]:
             for us in JITTERS_US
         }
         ran = {us: values for us, values in found_at.items() if values}
-        rows.append(
-            Row.of(
-                "dart-table1-values (row of DCQCN)",
-                f"marked, {law}, any load and long flows; jitter {' / '.join(map(str, ran))} us | 17 / 41 / 67 % "
-                f"| {' / '.join(f'{min(values):.1f} to {max(values):.1f}' for values in ran.values()) + ' %'} "
-                "| chosen by it, not scored | calibrated",
-            )
-        )
+        rows += Row.table(f"""
+            dart-table1-values (row of DCQCN)
+            marked, {law}, any load and long flows; jitter {" / ".join(map(str, ran))} us | 17 / 41 / 67 %
+                | {" / ".join(f"{min(values):.1f} to {max(values):.1f}" for values in ran.values())} %
+                | chosen by it, not scored | calibrated
+        """)
     for percent, paper in zip(LOADS, TABLE_1["dcqcn"], strict=True):
         marked = at(measures, (STEP, SNAPSHOT, CALIBRATED_US, percent), "marked")
-        rows.append(
-            Row.of(
-                "dart-table1-values (row of DCQCN)",
-                f"marked at {percent} %, {STEP}, {CALIBRATED_US} us | {paper} % | {marked:.1f} % "
-                "| chosen by it, not scored | calibrated",
-            )
-        )
+        rows += Row.table(f"""
+            dart-table1-values (row of DCQCN)
+            marked at {percent} %, {STEP}, {CALIBRATED_US} us | {paper} % | {marked:.1f} % | chosen by it, not scored
+                | calibrated
+        """)
     return rows
 
 

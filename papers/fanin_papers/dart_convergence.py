@@ -166,17 +166,17 @@ def _rows_of_dart(measures: Measures) -> list[Row]:
     got = (total[step:] - total[:-step]) * 8 / (3 * RTT_US) / 1e3
     off = float(np.abs(got / GOODPUT_GBPS - 1).max())
     return [
-        Row.of(
-            claim,
-            "RTT from the second flow's first packet at the receiver until both shares are 5 Gb/s | 1 "
-            f"| {told(after)} | at most {limit:.2f} | {strict(after <= limit)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            RTT from the second flow's first packet at the receiver until both shares are 5 Gb/s | 1 | {told(after)}
+                | at most {limit:.2f} | {strict(after <= limit)}
+        """),
         Row.by("strict", claim, "largest change of a share after that", "none", worst, ".1%", "at most 2 %"),
-        Row.of(
-            claim,
-            f"payload of 3 RTT ({3 * RTT_US / wire_us(1500):.0f} packets of {PAYLOAD} B), farthest from the line "
-            f"| full | {off:.1%} | at most 3 % | {strict(off <= 0.03)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            payload of 3 RTT ({3 * RTT_US / wire_us(1500):.0f} packets of {PAYLOAD} B), farthest from the line | full
+                | {off:.1%} | at most 3 % | {strict(off <= 0.03)}
+        """),
     ]
 
 
@@ -189,27 +189,21 @@ def _rows_of_iterations(measures: Measures) -> list[Row]:
     for name, paper in papers.items():
         least = 20 if name.startswith("timely") else 2
         accept = f"above {least}" if least == 2 else f"at least {least}"
-        found.append(
-            Row.of(
-                "dart-fig1-iterations",
-                f"{name}: {what} | {paper} | {told(need[name])} | {accept} | {strict(need[name] >= least)}",
-            )
-        )
+        found += Row.table(f"""
+            dart-fig1-iterations
+            {name}: {what} | {paper} | {told(need[name])} | {accept} | {strict(need[name] >= least)}
+        """)
     for name in ITERATIVE:
         off = swings(measures[name, 2, 1], name, 0.1)
-        found.append(
-            Row.of(
-                "dart-fig1-iterations",
-                f"{name} over- or undershoots | yes | {'yes' if off else 'no'} | yes | {strict(off)}",
-            )
-        )
+        found += Row.table(f"""
+            dart-fig1-iterations
+            {name} over- or undershoots | yes | {"yes" if off else "no"} | yes | {strict(off)}
+        """)
     off = swings(measures["dart-dasr", 2, 1], "dart-dasr", 0.1)
-    found.append(
-        Row.of(
-            "dart-fig1-iterations",
-            f"dart-dasr over- or undershoots | no | {'yes' if off else 'no'} | no | {strict(not off)}",
-        )
-    )
+    found += Row.table(f"""
+        dart-fig1-iterations
+        dart-dasr over- or undershoots | no | {"yes" if off else "no"} | no | {strict(not off)}
+    """)
     return found
 
 

@@ -198,11 +198,10 @@ def rows_3(measures: Measures) -> list[Row]:
                 exact = run["n_max"] == [k + 1] and run["cap_bps"] == [LINE_BPS / (k + 1)]
                 ours = f"{run['n_max'][0]:g}, {run['cap_bps'][0] / 1e6:.1f} Mb/s"
                 paper = f"{k + 1}, {LINE_BPS / (k + 1) / 1e6:.1f} Mb/s"
-                rows.append(
-                    Row.of(
-                        "dart-fig3-kplus1", f"{scheme}, k = {k}: n and C/n | {paper} | {ours} | equal | {strict(exact)}"
-                    )
-                )
+                rows += Row.table(f"""
+                    dart-fig3-kplus1
+                    {scheme}, k = {k}: n and C/n | {paper} | {ours} | equal | {strict(exact)}
+                """)
     one = {scheme: measures[scheme, CROWD, 1] for scheme in INCAST}
     again = {scheme: measures[f"{scheme}{EVERY}", CROWD, 1] for scheme in INCAST}
     # The incast's own share of the receiver's line.
@@ -243,13 +242,11 @@ def rows_3(measures: Measures) -> list[Row]:
             goodput of the long flow under DCQCN and dart-dasr | DCQCN's is lower
                 | {again["dcqcn"]["goodput_gbps"][0]:.2f} and {again["dart-dasr"]["goodput_gbps"][0]:.2f} Gb/s
                 | in order | {strict(again["dcqcn"]["goodput_gbps"][0] < again["dart-dasr"]["goodput_gbps"][0])}
+            {claim} (every 1 ms)
+            short messages: median and longest completion; mean queue that an incast finds
+                | latency is not hurt: below DCQCN's | {"; ".join(told)} | each median below DCQCN's
+                | {order([median[scheme] < median["dcqcn"] for scheme in INCAST[1:]])}
         """),
-        Row.of(
-            f"{claim} (every 1 ms)",
-            "short messages: median and longest completion; mean queue that an incast finds "
-            f"| latency is not hurt: below DCQCN's | {'; '.join(told)} | each median below DCQCN's "
-            f"| {order([median[scheme] < median['dcqcn'] for scheme in INCAST[1:]])}",
-        ),
         *rows_of_one(one),
     ]
     return rows

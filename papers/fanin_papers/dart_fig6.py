@@ -308,11 +308,11 @@ def rows_6(measures: Measures) -> list[Row]:
             "after the post | at the first packet's enqueue, all packets "
             f"| {strict(turned == [agg] * count and lowest > THRESHOLD_KB)}",
         ),
-        Row.of(
-            claim,
-            "completion, deflected and queued | deflected is faster "
-            f"| {run['completion_us'][0]:.1f} and {queued['completion_us'][0]:.1f} us | in order | {strict(faster)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            completion, deflected and queued | deflected is faster
+                | {run["completion_us"][0]:.1f} and {queued["completion_us"][0]:.1f} us | in order | {strict(faster)}
+        """),
     ]
     pairs = [
         (m, measures[QUEUED, key[1]]) for key, m in measures.items() if key[0] == DEFLECTED and m["deflections"][0] > 0

@@ -350,11 +350,11 @@ def middle(measures: Measures) -> list[Row]:
     chain = (DCQCN, IOFD, DASR_LA, DART)
     return [
         ordered(measures, 40, chain, "falls along this order", "each step, each seed", ties=False),
-        Row.of(
-            "dart-fig14-load40",
-            f"marked packets of short messages at 40 %: IOFD-only and DCQCN ({TEXT}) | IOFD-only has fewer "
-            f"| {shares} | in each seed | {order(fewer)}",
-        ),
+        *Row.table(f"""
+            dart-fig14-load40
+            marked packets of short messages at 40 %: IOFD-only and DCQCN ({TEXT}) | IOFD-only has fewer | {shares}
+                | in each seed | {order(fewer)}
+        """),
     ]
 
 
@@ -391,19 +391,14 @@ def look_ahead(measures: Measures) -> list[Row]:
         for first, second in pairwise(chain)
     ]
     middle = [", ".join(f"{at(measures, (TEXT, scheme, p), 'p50_us'):.0f}" for scheme in chain) for p in LOADS]
-    return [
-        Row.of(
-            claim,
-            f"p99 at 20 %, us: DASR-only and DASR without look-ahead ({TEXT}) | a sizable difference "
-            f"| {tail(measures, TEXT, DASR_LA, 20):.0f} and {tail(measures, TEXT, DASR, 20):.0f} "
-            f"| at most 0.95 of it, in each seed | {order(helped)}",
-        ),
-        Row.of(
-            claim,
-            f"medians at 20 / 40 / 60 %, us: DCQCN, DASR-only, Dart ({TEXT}) | as the tails: falls along this order "
-            f"| {' / '.join(middle)} | each step, load and seed | {order(medians)}",
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        p99 at 20 %, us: DASR-only and DASR without look-ahead ({TEXT}) | a sizable difference
+            | {tail(measures, TEXT, DASR_LA, 20):.0f} and {tail(measures, TEXT, DASR, 20):.0f}
+            | at most 0.95 of it, in each seed | {order(helped)}
+        medians at 20 / 40 / 60 %, us: DCQCN, DASR-only, Dart ({TEXT}) | as the tails: falls along this order
+            | {" / ".join(middle)} | each step, load and seed | {order(medians)}
+    """)
 
 
 def identity(measures: Measures) -> list[Row]:
@@ -413,15 +408,13 @@ def identity(measures: Measures) -> list[Row]:
         (percent, at(measures, (TEXT, DART, percent), "load_increase"), expected(measures, TEXT, percent))
         for percent in loads(measures, TEXT)
     ]
-    return [
-        Row.of(
-            "dart-table2-identity",
-            f"load increase / (path dilation by bytes x measured share of short bytes), {TEXT} "
-            "| 1: only short messages are deflected "
-            f"| {', '.join(f'{got / product:.3f} at {percent} %' for percent, got, product in parts)} "
-            f"| within 3 % | {strict(all(abs(got / product - 1) <= 0.03 for _, got, product in parts))}",
-        )
-    ]
+    return Row.table(f"""
+        dart-table2-identity
+        load increase / (path dilation by bytes x measured share of short bytes), {TEXT}
+            | 1: only short messages are deflected
+            | {", ".join((f"{got / product:.3f} at {percent} %" for percent, got, product in parts))} | within 3 %
+            | {strict(all((abs(got / product - 1) <= 0.03 for _, got, product in parts)))}
+    """)
 
 
 def expected(measures: Measures, name: str, percent: int) -> float:

@@ -186,32 +186,25 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
         near = marked <= paper + 5 if paper < 10 else marked <= 2 * paper
         far = marked < paper - 5 if paper < 10 else marked < paper / 2
         verdict = strict(near and not far)
-        rows.append(
-            Row.of(
-                "dart-table1-values",
-                f"marked at {percent} % | {paper} % | {marked:.1f} % | within a factor 2 | {verdict}",
-            )
-        )
+        rows += Row.table(f"""
+            dart-table1-values
+            marked at {percent} % | {paper} % | {marked:.1f} % | within a factor 2 | {verdict}
+        """)
     for name, key in (("load increase", "load_increase"), ("path dilation", "dilation")):
         for percent, paper in zip(LOADS, TABLE_2[name], strict=True):
             value = at(measures, (dart, percent), key)
-            rows.append(
-                Row.of(
-                    "dart-table2-values",
-                    f"{name} at {percent} % | {paper} % | {value:.2f} % | within a factor 2 "
-                    f"| {strict(paper / 2 <= value <= paper * 2)}",
-                )
-            )
+            rows += Row.table(f"""
+                dart-table2-values
+                {name} at {percent} % | {paper} % | {value:.2f} % | within a factor 2
+                    | {strict(paper / 2 <= value <= paper * 2)}
+            """)
     parts = [at(measures, (dart, p), "load_increase") / at(measures, (dart, p), "dilation") for p in LOADS]
-    rows.append(
-        Row.of(
-            "dart-table2-identity",
-            "load increase / path dilation, a mean over messages, at 20 / 40 / 60 %; judged by bytes in "
-            "dart-headline | 0.375 / 0.40 / 0.39: the short share of the bytes "
-            f"| {' / '.join(f'{part:.2f}' for part in parts)} | {SHORT_SHARE} within 3 % "
-            f"| ({strict(all(abs(part / SHORT_SHARE - 1) <= 0.03 for part in parts))})",
-        )
-    )
+    rows += Row.table(f"""
+        dart-table2-identity
+        load increase / path dilation, a mean over messages, at 20 / 40 / 60 %; judged by bytes in dart-headline
+            | 0.375 / 0.40 / 0.39: the short share of the bytes | {" / ".join(f"{part:.2f}" for part in parts)}
+            | {SHORT_SHARE} within 3 % | ({strict(all(abs(part / SHORT_SHARE - 1) <= 0.03 for part in parts))})
+    """)
     return rows if dart == "dart" else [replace(row, claim=f"{row.claim} ({dart})") for row in rows]
 
 

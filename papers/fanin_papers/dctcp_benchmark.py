@@ -117,12 +117,11 @@ def rows_arrivals(measures: Measures, arrivals: str) -> list[Row]:
         Row.by("band", claim, "of these above 1 MB, median", "1", middle, ".0f", "0 to 2"),
         Row.by("band", claim, "of these above 1 MB, 75th percentile", "2", high, ".0f", "1 to 3"),
         Row.by("band", claim, "gaps of 0", "half", zero, ".1%", "at least 40 %"),
-        Row.of(
-            claim,
-            "flows of a server at once, 99.99th percentile | above 1,600 "
-            f"| {float(np.quantile(at_once, 0.9999)):.0f} | above 1,600 "
-            f"| ({strict(float(np.quantile(at_once, 0.9999)) > 1600)})",
-        ),
+        *Row.table(f"""
+            {claim}
+            flows of a server at once, 99.99th percentile | above 1,600 | {float(np.quantile(at_once, 0.9999)):.0f}
+                | above 1,600 | ({strict(float(np.quantile(at_once, 0.9999)) > 1600)})
+        """),
     ]
 
 
@@ -343,11 +342,11 @@ def rows_switches(measures: Measures, reading: str) -> list[Row]:
     kept = [tail["dctcp"] < tail[name] for name in shallow] + [tail[name] < tail[DEEP] for name in shallow]
     paper = {"dctcp": "0.3 %", DEEP: "below 1 %", "newreno": "92 %", RED: "95 %"}
     return [
-        Row.of(
-            claim,
-            f"{SHORT}, 95th percentile in ms: {', '.join(f'{name} {value:.1f}' for name, value in tail.items())} "
-            f"| dctcp least, deep buffer most | {sum(kept)} of {len(kept)} orders | always | {order(kept)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            {SHORT}, 95th percentile in ms: {", ".join((f"{name} {value:.1f}" for name, value in tail.items()))}
+                | dctcp least, deep buffer most | {sum(kept)} of {len(kept)} orders | always | {order(kept)}
+        """),
         *(
             Row.of(
                 claim,
@@ -368,24 +367,20 @@ def rows_changed(measures: Measures) -> list[Row]:
         names = {s: key(s, what) for s in SCHEMES}
         share = {s: late(measures, names[s], 10) for s in SCHEMES}
         tails = {s: [p95(measures, names[s], 10, one) for one in ("query_ms", SHORT)] for s in SCHEMES}
-        found.append(
-            Row.of(
-                f"dctcp-fig25-scaled ({KEPT})",
-                f"{what}: queries with a timeout; 95th percentile of queries, of {SHORT}, ms: newreno, dctcp "
-                "| 92 and 0.3 %; 136 and 14 ms less with dctcp "
-                f"| {'; '.join(f'{share[s]:.2f} %, {tails[s][0]:.1f}, {tails[s][1]:.1f}' for s in SCHEMES)} "
-                f"| 60 to 100 %, at most 2 % | ({order([share['newreno'] >= 60, share['dctcp'] <= 2])})",
-            )
-        )
+        found += Row.table(f"""
+            dctcp-fig25-scaled ({KEPT})
+            {what}: queries with a timeout; 95th percentile of queries, of {SHORT}, ms: newreno, dctcp
+                | 92 and 0.3 %; 136 and 14 ms less with dctcp
+                | {"; ".join(f"{share[s]:.2f} %, {tails[s][0]:.1f}, {tails[s][1]:.1f}" for s in SCHEMES)}
+                | 60 to 100 %, at most 2 % | ({order([share["newreno"] >= 60, share["dctcp"] <= 2])})
+        """)
     name = key(DEEP, DEEPER)
-    found.append(
-        Row.of(
-            f"dctcp-fig25-deep-red ({KEPT})",
-            f"{DEEP}, {DEEPER}: queries with a timeout; 95th percentile of {SHORT}, ms | below 1 %; above 80 "
-            f"| {late(measures, name, 10):.2f} %; {p95(measures, name, 10, SHORT):.1f} | below 2 %; above 50 "
-            f"| ({order([late(measures, name, 10) < 2, p95(measures, name, 10, SHORT) > 50])})",
-        )
-    )
+    found += Row.table(f"""
+        dctcp-fig25-deep-red ({KEPT})
+        {DEEP}, {DEEPER}: queries with a timeout; 95th percentile of {SHORT}, ms | below 1 %; above 80
+            | {late(measures, name, 10):.2f} %; {p95(measures, name, 10, SHORT):.1f} | below 2 %; above 50
+            | ({order([late(measures, name, 10) < 2, p95(measures, name, 10, SHORT) > 50])})
+    """)
     return found
 
 

@@ -131,12 +131,11 @@ def rows_pressure(measures: Measures) -> list[Row]:
             )
             for s in SCHEMES
         ),
-        Row.of(
-            claim,
-            "dctcp: p95 with long flows / without | 0.99 (9.09 ms) "
-            f"| {grown['dctcp']:.3f} ({p95['dctcp', all_ports]:.2f} ms) | at most 1.1 "
-            f"| {band(grown['dctcp'], 0, 1.1)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            dctcp: p95 with long flows / without | 0.99 (9.09 ms)
+                | {grown["dctcp"]:.3f} ({p95["dctcp", all_ports]:.2f} ms) | at most 1.1 | {band(grown["dctcp"], 0, 1.1)}
+        """),
         *(
             Row.of(
                 claim,
@@ -440,12 +439,12 @@ def rows_limit(measures: Measures) -> list[Row]:
     by_rcc = max(value for packets in SENDERS for value in drops(measures, "rcc", packets).values())
     said = ", ".join(f"{first['dctcp'][n]:.0f}" for n in past)
     return [
-        Row.of(
-            claim,
-            f"one packet from each of {', '.join(map(str, past))} senders: drops of dctcp | cannot be avoided "
-            f"| {said}; newreno {'the same' if alike else 'others'} | at least senders - 101 with both, and alike "
-            f"| {strict(all(kept) and alike)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            one packet from each of {", ".join(map(str, past))} senders: drops of dctcp | cannot be avoided
+                | {said}; newreno {"the same" if alike else "others"} | at least senders - 101 with both, and alike
+                | {strict(all(kept) and alike)}
+        """),
         Row.of(
             claim,
             "2 to 20 packets from up to 50 senders: drops of dctcp below those of newreno "

@@ -202,14 +202,11 @@ def rows_8(measures: Measures) -> list[Row]:
                 )
             )
         late = {jitter: over_seeds(measures, (name, f"{jitter:g} ms"), "timed_out") for jitter in (SPREAD, JITTER)}
-        rows.append(
-            Row.of(
-                "dctcp-fig8-jitter",
-                f"{name}: queries with a timeout, with and without jitter | fewer with jitter "
-                f"| {late[JITTER]:.2%} and {late[SPREAD]:.2%} | in this order "
-                f"| ({order([late[JITTER] < late[SPREAD]])})",
-            )
-        )
+        rows += Row.table(f"""
+            dctcp-fig8-jitter
+            {name}: queries with a timeout, with and without jitter | fewer with jitter
+                | {late[JITTER]:.2%} and {late[SPREAD]:.2%} | in this order | ({order([late[JITTER] < late[SPREAD]])})
+        """)
     return rows
 
 

@@ -156,11 +156,11 @@ def rows_15(measures: Measures) -> list[Row]:
     slow = throughput(measures, "dctcp", 1, SINGLE)
     worst = min(slow.values()) / slow[40]
     return [
-        Row.of(
-            "dctcp-fig14-k-insensitive",
-            f"1 Gb/s: least goodput at K = 5, 10, 20 over that at K = 40 | insensitive | {worst:.4f} "
-            f"| at least 0.98 | {band(worst, 0.98, inf)}",
-        ),
+        *Row.table(f"""
+            dctcp-fig14-k-insensitive
+            1 Gb/s: least goodput at K = 5, 10, 20 over that at K = 40 | insensitive | {worst:.4f} | at least 0.98
+                | {band(worst, 0.98, inf)}
+        """),
         *(row for sending in SENDING for row in rows_15_fig(measures, sending)),
         *rows_15_bursts(measures),
     ]
@@ -204,18 +204,17 @@ def rows_15_bursts(measures: Measures) -> list[Row]:
     wait_us = [10 * 1500 * 8 / (gbps * 1e3) for gbps in (1, 10)]
     return [
         Row.by("strict", claim, f"{SINGLE}: goodput lost at K = 20, %", "none", single, ".2f", "below 1"),
-        Row.of(
-            claim,
-            f"{BURSTS}: goodput lost at K = 20, % | some: K above 60 is needed "
-            f"| {burst:.2f} (K = 5, 10: {lost[BURSTS][5]:.1f}, {lost[BURSTS][10]:.1f}) | above 2 "
-            f"| {strict(burst > 2)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            {BURSTS}: goodput lost at K = 20, % | some: K above 60 is needed
+                | {burst:.2f} (K = 5, 10: {lost[BURSTS][5]:.1f}, {lost[BURSTS][10]:.1f}) | above 2 | {strict(burst > 2)}
+        """),
         Row.by("strict", claim, f"{BURSTS}: most goodput lost from K = 65 on, %", "none", high, ".2f", "below 1"),
-        Row.of(
-            claim,
-            f"10 packets of 1,500 B at 1 and 10 Gb/s, us | 120, 12 | {wait_us[0]:.0f}, {wait_us[1]:.0f} | equal "
-            f"| {strict(wait_us == [120, 12])}",
-        ),
+        *Row.table(f"""
+            {claim}
+            10 packets of 1,500 B at 1 and 10 Gb/s, us | 120, 12 | {wait_us[0]:.0f}, {wait_us[1]:.0f} | equal
+                | {strict(wait_us == [120, 12])}
+        """),
     ]
 
 

@@ -67,11 +67,11 @@ def rows_6(measures: Measures) -> list[Row]:
     return [
         Row.by("strict", claim, f"{what}: txRate", "no oscillation", tx, ".0f", "at most 1"),
         Row.by("strict", claim, f"{what}: rxRate", "oscillates", rx, ".0f", "at least 2"),
-        Row.of(
-            claim,
-            "last time that the queue is above 2 KB, us: txRate; rxRate | txRate converges earlier "
-            f"| {early:.1f}; {late:.1f} | txRate before rxRate | {order([early < late])}",
-        ),
+        *Row.table(f"""
+            {claim}
+            last time that the queue is above 2 KB, us: txRate; rxRate | txRate converges earlier
+                | {early:.1f}; {late:.1f} | txRate before rxRate | {order([early < late])}
+        """),
     ]
 
 
@@ -206,18 +206,18 @@ def rows_14(measures: Measures) -> list[Row]:
     even = [measures["hpcc", size, 1]["jain"][0] for size in within]
     highest = max(queue[size] for size in within)
     return [
-        Row.of(
-            claim,
-            f"{'95th percentile of the queue, KB, W_AI = ' + ', '.join(map(str, within)) + ' B'} | at most 4 "
-            f"| {', '.join(f'{queue[size]:.1f}' for size in within)} | at most 5 each | {band(highest, 0, 5)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            {"95th percentile of the queue, KB, W_AI = " + ", ".join(map(str, within)) + " B"} | at most 4
+                | {", ".join(f"{queue[size]:.1f}" for size in within)} | at most 5 each | {band(highest, 0, 5)}
+        """),
         Row.by("band", claim, "the same, W_AI = 300 B", "13", queue[300], ".1f", "6 to 25"),
-        Row.of(
-            claim,
-            f"Jain's index of 10 ms, W_AI = {', '.join(map(str, within))} B | larger is fairer "
-            f"| {', '.join(f'{value:.5f}' for value in even)} | rises "
-            f"| {order([low < high for low, high in itertools.pairwise(even)])}",
-        ),
+        *Row.table(f"""
+            {claim}
+            Jain's index of 10 ms, W_AI = {", ".join(map(str, within))} B | larger is fairer
+                | {", ".join(f"{value:.5f}" for value in even)} | rises
+                | {order([low < high for low, high in itertools.pairwise(even)])}
+        """),
     ]
 
 

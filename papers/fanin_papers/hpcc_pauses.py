@@ -116,11 +116,11 @@ def rows(measures: Measures) -> list[Row]:
     single = share([-d for d in depth], -1.5)
     worst = 100 * max(capacity, default=0.0)
     return [
-        Row.of(
-            claim,
-            f"trees of pauses that reach three hops, of {len(depth)} | about 10 % | {far:.1f} % | above 0.5 % "
-            f"| {strict(far > 0.5)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            trees of pauses that reach three hops, of {len(depth)} | about 10 % | {far:.1f} % | above 0.5 %
+                | {strict(far > 0.5)}
+        """),
         Row.by("strict", claim, "trees that stop at one hop", "most", single, ".1f %", "above 50 %"),
         *Row.table(f"""
             {claim}

@@ -168,23 +168,21 @@ def rows_short(measures: Measures) -> list[Row]:
     rows = []
     for name, other in itertools.product((INCAST, HALF), OTHERS):
         pairs = list(zip(p95_by_size(measures, (HPCC, name)), p95_by_size(measures, (other, name)), strict=True))
-        rows.append(
-            Row.of(
-                "hpcc-fig11ac-short",
-                f"95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name} "
-                f"| much lower under HPCC | {'; '.join(f'{mine:.2f} and {its:.2f}' for mine, its in pairs)} "
-                f"| lower in each bin | {strict(all(mine < its for mine, its in pairs))}",
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig11ac-short
+            95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name}
+                | much lower under HPCC | {"; ".join((f"{mine:.2f} and {its:.2f}" for mine, its in pairs))}
+                | lower in each bin | {strict(all((mine < its for mine, its in pairs)))}
+        """)
     kb = np.array([value for name in (INCAST, HALF) for value in pooled(measures, (HPCC, name), "kb")])
     share = float((kb <= SHORT_KB).mean())
     return [
         *rows,
-        Row.of(
-            "hpcc-fig11ac-short",
-            f"share of messages up to 120 KB, of {kb.size:,} | 90 % | {100 * share:.1f} % | 88 to 92 % "
-            f"| {band(share, 0.88, 0.92)}",
-        ),
+        *Row.table(f"""
+            hpcc-fig11ac-short
+            share of messages up to 120 KB, of {kb.size:,} | 90 % | {100 * share:.1f} % | 88 to 92 %
+                | {band(share, 0.88, 0.92)}
+        """),
     ]
 
 
@@ -236,13 +234,11 @@ def rows_dctcp(measures: Measures) -> list[Row]:
                 )
             )
         ratio = found[DCTCP] / found[HPCC]
-        rows.append(
-            Row.of(
-                "hpcc-fig11-dctcp",
-                f"95th percentile of that round trip, DCTCP over HPCC, {name} | more than 2 | {ratio:.2f} "
-                f"| at least 1.6 | {band(ratio, 1.6, np.inf)}",
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig11-dctcp
+            95th percentile of that round trip, DCTCP over HPCC, {name} | more than 2 | {ratio:.2f} | at least 1.6
+                | {band(ratio, 1.6, np.inf)}
+        """)
     return rows
 
 
@@ -373,15 +369,13 @@ def rows_12(measures: Measures) -> list[Row]:
         short = smaller(FB_HADOOP_KB, SHORT_KB)
         best = np.min([late[DCQCN, way] for way in WAYS], axis=0)[:short].tolist()
         worst = np.max([late[HPCC, way] for way in WAYS], axis=0)[:short].tolist()
-        rows.append(
-            Row.of(
-                claim,
-                f"95th percentile of the slowdown up to 120 KB, the best of DCQCN and the worst of HPCC, {name} "
-                "| DCQCN never reaches HPCC "
-                f"| {'; '.join(f'{its:.2f} and {own:.2f}' for its, own in zip(best, worst, strict=True))} "
-                f"| HPCC lower in each bin | {order([own < its for its, own in zip(best, worst, strict=True)])}",
-            )
-        )
+        rows += Row.table(f"""
+            {claim}
+            95th percentile of the slowdown up to 120 KB, the best of DCQCN and the worst of HPCC, {name}
+                | DCQCN never reaches HPCC
+                | {"; ".join((f"{its:.2f} and {own:.2f}" for its, own in zip(best, worst, strict=True)))}
+                | HPCC lower in each bin | {order([own < its for its, own in zip(best, worst, strict=True)])}
+        """)
     return rows
 
 

@@ -113,12 +113,12 @@ def rows_53(measures: Measures) -> list[Row]:
         late = {scheme: tails(measures, scheme, name) for scheme in COMPARED}
         none = sum(pooled(measures, (HPCC, name), "pauses"))
         rows += [
-            Row.of(
-                "hpcc-other-loads",
-                f"95th percentile of the slowdown up to 120 KB, {name} | lowest under HPCC "
-                f"| {'; '.join(f'{TITLES[scheme]} {value:.2f}' for scheme, value in late.items())} "
-                f"| lowest under HPCC | {order([late[HPCC] < late[other] for other in COMPARED[1:]])}",
-            ),
+            *Row.table(f"""
+                hpcc-other-loads
+                95th percentile of the slowdown up to 120 KB, {name} | lowest under HPCC
+                    | {"; ".join((f"{TITLES[scheme]} {value:.2f}" for scheme, value in late.items()))}
+                    | lowest under HPCC | {order([late[HPCC] < late[other] for other in COMPARED[1:]])}
+            """),
             Row.of(
                 "hpcc-other-loads",
                 f"pauses under HPCC, {name} | none | {none:.0f} | none up to 60 senders | {strict(not none)}",
@@ -256,14 +256,12 @@ def rows_note(measures: Measures) -> list[Row]:
     """)
     for name in (BASE, *OPEN):
         numbers_of = numbers[name]
-        rows.append(
-            Row.of(
-                "hpcc-fig11b-pfc",
-                f"pauses under HPCC, 30 % + incast, 1.5 ms: {'as in Fig. 11' if name == BASE else name} | none "
-                f"| {numbers_of['pauses']:.0f} (p95 of the slowdown up to 120 KB {numbers_of['slowdown']:.2f}) "
-                f"| none | ({strict(not numbers_of['pauses'])})",
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig11b-pfc
+            pauses under HPCC, 30 % + incast, 1.5 ms: {"as in Fig. 11" if name == BASE else name} | none
+                | {numbers_of["pauses"]:.0f} (p95 of the slowdown up to 120 KB {numbers_of["slowdown"]:.2f}) | none
+                | ({strict(not numbers_of["pauses"])})
+        """)
     return rows
 
 

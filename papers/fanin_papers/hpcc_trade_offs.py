@@ -117,13 +117,11 @@ def rows_2a(measures: Measures) -> list[Row]:
             )
         )
     first, *_, last = next(iter(readings.values()))
-    rows.append(
-        Row.of(
-            claim,
-            f"the last of the first row over its first | larger | {last / first:.2f} | at least 1.1 "
-            f"| {order([last >= 1.1 * first])}",
-        )
-    )
+    rows += Row.table(f"""
+        {claim}
+        the last of the first row over its first | larger | {last / first:.2f} | at least 1.1
+            | {order([last >= 1.1 * first])}
+    """)
     return rows
 
 
@@ -243,11 +241,11 @@ def rows_2b(measures: Measures) -> list[Row]:
             f"links from hosts were paused) | at least 11 | {most:.1f} | at least 5 where PFC reaches hosts "
             f"| {band(most, 5, np.inf)}",
         ),
-        Row.of(
-            claim,
-            f"most that a flow has in flight, KB: HPCC, W_init = {W_INIT_KB:.1f} | at most a window | {own:.1f} "
-            f"| at most W_init and a packet | {strict(own <= W_INIT_KB + 1)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            most that a flow has in flight, KB: HPCC, W_init = {W_INIT_KB:.1f} | at most a window | {own:.1f}
+                | at most W_init and a packet | {strict(own <= W_INIT_KB + 1)}
+        """),
     ]
 
 
@@ -295,33 +293,29 @@ def rows_3(measures: Measures) -> list[Row]:
         for load in LOADS:
             found = [p95(measures, (name, load), *span) for name in THRESHOLDS]
             gaps[small, load] = abs(found[-1] - found[0])
-            rows.append(
-                Row.of(
-                    "hpcc-fig3-ecn-tradeoff",
-                    f"95th percentile of the slowdown {what} at {load} %, {thresholds} "
-                    f"| {'larger with high thresholds' if small else 'smaller with high thresholds'} "
-                    f"| {'; '.join(f'{value:.2f}' for value in found)} "
-                    f"| {('rises' if small else 'falls') + ', over 3 seeds of 30 ms'} "
-                    f"| {order([(low < high) == small for low, high in itertools.pairwise(found)])}",
-                )
-            )
+            rows += Row.table(f"""
+                hpcc-fig3-ecn-tradeoff
+                95th percentile of the slowdown {what} at {load} %, {thresholds}
+                    | {"larger with high thresholds" if small else "smaller with high thresholds"}
+                    | {"; ".join(f"{value:.2f}" for value in found)}
+                    | {("rises" if small else "falls") + ", over 3 seeds of 30 ms"}
+                    | {order([(low < high) == small for low, high in itertools.pairwise(found)])}
+            """)
     for small, what in ((True, "below 10 KB"), (False, "above 1 MB")):
         first, second = (gaps[small, load] for load in LOADS)
-        rows.append(
-            Row.of(
-                "hpcc-fig3-ecn-tradeoff",
-                f"difference between the highest and lowest thresholds {what}, at 30 %; 50 % | larger at 50 % "
-                f"| {first:.2f}; {second:.2f} | larger at 50 % | {order([second > first])}",
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig3-ecn-tradeoff
+            difference between the highest and lowest thresholds {what}, at 30 %; 50 % | larger at 50 %
+                | {first:.2f}; {second:.2f} | larger at 50 % | {order([second > first])}
+        """)
     last = p95(measures, (list(THRESHOLDS)[-1], LOADS[-1]), 0, SMALL_KB)
     return [
         *rows,
-        Row.of(
-            "hpcc-fig3-ecn-tradeoff",
-            f"95th percentile of the slowdown below 10 KB at 50 %, K = 400, 1600 KB | 30 (150 us) | {last:.1f} "
-            f"| 10 to 60 | {band(last, 10, 60)}",
-        ),
+        *Row.table(f"""
+            hpcc-fig3-ecn-tradeoff
+            95th percentile of the slowdown below 10 KB at 50 %, K = 400, 1600 KB | 30 (150 us) | {last:.1f} | 10 to 60
+                | {band(last, 10, 60)}
+        """),
     ]
 
 

@@ -173,14 +173,12 @@ def rows_times(measures: Measures, claim: str) -> list[Row]:
         )
         for share, kept in lowest.items()
     ]
-    found.append(
-        Row.of(
-            claim,
-            "99th percentile of rcc over the least of the others, from 60 % on | low "
-            f"| {', '.join(f'{ratio:.2f}' for ratio in heavy.values())} | at most 0.7 "
-            f"| {order([ratio <= 0.7 for ratio in heavy.values()])}",
-        )
-    )
+    found += Row.table(f"""
+        {claim}
+        99th percentile of rcc over the least of the others, from 60 % on | low
+            | {", ".join(f"{ratio:.2f}" for ratio in heavy.values())} | at most 0.7
+            | {order([ratio <= 0.7 for ratio in heavy.values()])}
+    """)
     for what in (SCALED, UNIFORM, SLOW_ROOT):
         if points(measures, f"rcc, {what}"):
             p99 = [{s: short(measures, f"{s}, {what}", load, 0.99) for s in CHANGED} for load in ONE_CHANGE]
@@ -195,14 +193,12 @@ def rows_times(measures: Measures, claim: str) -> list[Row]:
         if points(measures, name):
             some = [load for load in ONE_CHANGE if load in loads]
             ratios = [short(measures, name, load, 0.99) / tail["rcc", load] for load in some]
-            found.append(
-                Row.of(
-                    claim,
-                    f"{name}: 99th percentile over that of rcc at {', '.join(f'{load} %' for load in some)} |  "
-                    f"| {', '.join(f'{ratio:.2f}' for ratio in ratios)} | 0.9 to 1.1 "
-                    f"| ({order([0.9 <= ratio <= 1.1 for ratio in ratios])})",
-                )
-            )
+            found += Row.table(f"""
+                {claim}
+                {name}: 99th percentile over that of rcc at {", ".join(f"{load} %" for load in some)} |
+                    | {", ".join(f"{ratio:.2f}" for ratio in ratios)} | 0.9 to 1.1
+                    | ({order([0.9 <= ratio <= 1.1 for ratio in ratios])})
+            """)
     return found
 
 
@@ -239,17 +235,14 @@ def rows_drops(measures: Measures, claim: str) -> list[Row]:
     return [
         Row.by("strict", claim, "rcc, up to 50 %", "0", light, ".1f", "0"),
         Row.by("band", claim, "rcc at 90 %", "64", rcc[-1], ".1f", "at most 150"),
-        Row.of(
-            claim,
-            f"rcc, {', '.join(f'{load} %' for load in heavy)} | 1, 8, 27, 64 | {said['rcc']} | does not fall "
-            f"| {order([a <= b for a, b in pairwise(rcc)])}",
-        ),
-        Row.of(
-            claim,
-            "rcc below dctcp below newreno and ictcp, from 60 % on | always "
-            f"| {sum(kept)} of {len(kept)}; {'; '.join(f'{s} {said[s]}' for s in ('dctcp', 'newreno', 'ictcp'))} "
-            f"| always | {order(kept)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            rcc, {", ".join(f"{load} %" for load in heavy)} | 1, 8, 27, 64 | {said["rcc"]} | does not fall
+                | {order([a <= b for a, b in pairwise(rcc)])}
+            rcc below dctcp below newreno and ictcp, from 60 % on | always
+                | {sum(kept)} of {len(kept)}; {"; ".join(f"{s} {said[s]}" for s in ("dctcp", "newreno", "ictcp"))}
+                | always | {order(kept)}
+        """),
     ]
 
 
@@ -260,14 +253,12 @@ def rows_drops_scaled(measures: Measures, claim: str) -> list[Row]:
     lost = {s: [drops(measures, f"{s}, {SCALED}", load, "tor_drops") for load in ONE_CHANGE] for s in CHANGED}
     kept = [a < b for a, b in zip(lost["rcc"], lost["dctcp"], strict=True)]
     kept += [a < min(b, c) for a, b, c in zip(lost["dctcp"], lost["newreno"], lost["ictcp"], strict=True)]
-    return [
-        Row.of(
-            claim,
-            f"{SCALED}, {', '.join(f'{load} %' for load in ONE_CHANGE)} | rcc below dctcp below newreno and ictcp "
-            f"| {'; '.join(f'{s} ' + ', '.join(f'{value:.1f}' for value in lost[s]) for s in CHANGED)} | always "
-            f"| ({order(kept)})",
-        )
-    ]
+    return Row.table(f"""
+        {claim}
+        {SCALED}, {", ".join(f"{load} %" for load in ONE_CHANGE)} | rcc below dctcp below newreno and ictcp
+            | {"; ".join(f"{s} " + ", ".join(f"{value:.1f}" for value in lost[s]) for s in CHANGED)} | always
+            | ({order(kept)})
+    """)
 
 
 def rows_root(measures: Measures, claim: str) -> list[Row]:
@@ -288,14 +279,12 @@ def rows_root(measures: Measures, claim: str) -> list[Row]:
     ]
     if points(measures, f"rcc, {SLOW_ROOT}"):
         slow = {s: [drops(measures, f"{s}, {SLOW_ROOT}", load, "root_drops") for load in ONE_CHANGE] for s in CHANGED}
-        found.append(
-            Row.of(
-                claim,
-                f"{SLOW_ROOT}, at {', '.join(f'{load} %' for load in ONE_CHANGE)}: ictcp, rcc | hundreds, 0 "
-                f"| {'; '.join(', '.join(f'{value:.1f}' for value in slow[s]) for s in ('ictcp', 'rcc'))} "
-                f"| ictcp above 100 | ({order([value > 100 for value in slow['ictcp']])})",
-            )
-        )
+        found += Row.table(f"""
+            {claim}
+            {SLOW_ROOT}, at {", ".join(f"{load} %" for load in ONE_CHANGE)}: ictcp, rcc | hundreds, 0
+                | {"; ".join(", ".join(f"{value:.1f}" for value in slow[s]) for s in ("ictcp", "rcc"))}
+                | ictcp above 100 | ({order([value > 100 for value in slow["ictcp"]])})
+        """)
     return found
 
 
@@ -316,11 +305,11 @@ def rows_priority(measures: Measures, claim: str) -> list[Row]:
     return [
         lowest_row(claim, "99th percentile without priority at most that with it, from 40 % on", tail),
         lowest_row(claim, "median without priority at least that with it, from 40 % on", middle),
-        Row.of(
-            claim,
-            "median of long flows without priority less that with it, Mb/s | at most 10 "
-            f"| {apart[worst]:.1f} at {worst} % | at most 20 | {band(abs(apart[worst]), 0, 20)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            median of long flows without priority less that with it, Mb/s | at most 10 | {apart[worst]:.1f} at {worst} %
+                | at most 20 | {band(abs(apart[worst]), 0, 20)}
+        """),
     ]
 
 

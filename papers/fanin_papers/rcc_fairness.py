@@ -103,12 +103,10 @@ def rows_12a(measures: Measures) -> list[Row]:
     jains = fairness(measures[("dctcp", 5, 1)])
     claim, least_jain = "rcc-fig12a-fairness (dctcp)", min(jains)
     ours = f"least {least_jain:.2f}, mean {np.mean(jains):.2f} of {len(jains)}"
-    rows.append(
-        Row.of(
-            claim,
-            f"Jain's index with five flows, each 20 ms | equal | {ours} | at least 0.85 | {band(least_jain, 0.85, 1)}",
-        )
-    )
+    rows += Row.table(f"""
+        {claim}
+        Jain's index with five flows, each 20 ms | equal | {ours} | at least 0.85 | {band(least_jain, 0.85, 1)}
+    """)
     return rows
 
 
@@ -207,11 +205,11 @@ def rows_12d(measures: Measures) -> list[Row]:
         done = pooled(measures, (name, 4), "done")
         rows += [
             Row.by("strict", claim, "least window of rcc, segments", "1", least, ".1f", "at least 1"),
-            Row.of(
-                claim,
-                "runs in which each flow completes | all "
-                f"| {sum(done):.0f} of {len(done)}; window of rcc / newreno {ratio:.2f} | all | {strict(all(done))}",
-            ),
+            *Row.table(f"""
+                {claim}
+                runs in which each flow completes | all
+                    | {sum(done):.0f} of {len(done)}; window of rcc / newreno {ratio:.2f} | all | {strict(all(done))}
+            """),
         ]
     return rows
 

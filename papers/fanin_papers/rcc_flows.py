@@ -176,12 +176,12 @@ def rows_10a(measures: Measures, name: str) -> list[Row]:
                 | {strict(risen >= 0.9)}
         """),
         Row.by("strict", claim, "highest queue, packets", "below the others", highest, ".0f", "below 80"),
-        Row.of(
-            claim,
-            "mean queue during the burst: newreno, dctcp, ictcp, rcc | rcc lowest "
-            f"| {', '.join(f'{value:.1f}' for value in queues.values())} | rcc lowest "
-            f"| {order([queues[name] < queues[other] for other in OTHERS])}",
-        ),
+        *Row.table(f"""
+            {claim}
+            mean queue during the burst: newreno, dctcp, ictcp, rcc | rcc lowest
+                | {", ".join(f"{value:.1f}" for value in queues.values())} | rcc lowest
+                | {order([queues[name] < queues[other] for other in OTHERS])}
+        """),
     ]
 
 

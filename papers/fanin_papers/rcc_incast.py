@@ -164,13 +164,11 @@ def rows_mean(measures: Measures) -> list[Row]:
         means = {s: [at(measures, s, n, what) for n in SENDERS] for s in SCHEMES}
         for scheme in OTHERS:
             cut = 100 * (1 - sum(means["rcc"]) / sum(means[scheme]))
-            rows.append(
-                Row.of(
-                    claim,
-                    f"rcc below {scheme}, averaged over N | {paper[scheme]} % | {cut:.1f} % | 30 to 65 % "
-                    f"| {gain_band(cut, 30, 65)}",
-                )
-            )
+            rows += Row.table(f"""
+                {claim}
+                rcc below {scheme}, averaged over N | {paper[scheme]} % | {cut:.1f} % | 30 to 65 %
+                    | {gain_band(cut, 30, 65)}
+            """)
         lowest = {n: lowest_is_rcc({s: means[s][i] for s in SCHEMES}) for i, n in enumerate(SENDERS) if n >= 20}
         rows.append(lowest_row(claim, "mean of rcc lowest, N >= 20", lowest))
     return rows
@@ -205,11 +203,11 @@ def rows_stable(measures: Measures) -> list[Row]:
                 | at most 45 | {band(max(tails), 0, 45)}
         """),
         lowest_row(claim, "standard deviation of rcc lowest, N >= 20", kept),
-        Row.of(
-            f"{claim} (A_r of section 5.2)",
-            f"steady queue of rcc, {max(SENDERS)} senders, 5th to 95th percentile, packets | swings by more than 4 "
-            f"| {low:.1f} to {high:.1f} | above 4 | {strict(high - low > 4)}",
-        ),
+        *Row.table(f"""
+            {claim} (A_r of section 5.2)
+            steady queue of rcc, {max(SENDERS)} senders, 5th to 95th percentile, packets | swings by more than 4
+                | {low:.1f} to {high:.1f} | above 4 | {strict(high - low > 4)}
+        """),
     ]
 
 
@@ -363,12 +361,12 @@ def rows_goodput(measures: Measures, setting: str) -> list[Row]:
     kept = {n: all(rcc[n] > goodput[s][n] for s in OTHERS) for n in SENDERS if n >= 60}
     last = rcc[max(SENDERS)]
     return [
-        Row.of(
-            claim,
-            "rcc: goodput with 100 senders over its highest | rises or holds "
-            f"| {last:.0f} Mb/s, {last / max(rcc.values()):.2f} | at least 0.9 "
-            f"| {band(last / max(rcc.values()), 0.9, 1)}",
-        ),
+        *Row.table(f"""
+            {claim}
+            rcc: goodput with 100 senders over its highest | rises or holds
+                | {last:.0f} Mb/s, {last / max(rcc.values()):.2f} | at least 0.9
+                | {band(last / max(rcc.values()), 0.9, 1)}
+        """),
         lowest_row(claim, "rcc above each other, N >= 60", kept),
         *(
             Row.of(
@@ -394,12 +392,12 @@ def rows_drops(measures: Measures) -> list[Row]:
     return [
         Row.by("strict", claim, "drops of rcc, all N and seeds", "0", here, ".0f", "0"),
         Row.by("strict", claim, "drops of rcc, 200 and 400 senders", "0", more, ".0f", "0"),
-        Row.of(
-            claim,
-            "drops, sum over N >= 40 | dctcp <= ictcp <= newreno "
-            f"| {', '.join(f'{scheme} {packets:.0f}' for scheme, packets in total.items())} | in this order "
-            f"| {order([total['dctcp'] <= total['ictcp'], total['ictcp'] <= total['newreno']])}",
-        ),
+        *Row.table(f"""
+            {claim}
+            drops, sum over N >= 40 | dctcp <= ictcp <= newreno
+                | {", ".join((f"{scheme} {packets:.0f}" for scheme, packets in total.items()))} | in this order
+                | {order([total["dctcp"] <= total["ictcp"], total["ictcp"] <= total["newreno"]])}
+        """),
         *(
             Row.of(
                 f"{claim} (a buffer counted in packets)",

@@ -110,20 +110,16 @@ def rows_starts(measures: Measures, mean_ms: float) -> list[Row]:
         means = {s: [over_seeds(measures, (started(s, mean_ms), n), name) for n in COUNTS] for s in OTHERS}
         kept = [high > low or (high == low and told == "not fewer") for low, high in means.values()]
         ours = ", ".join(f"{scheme} {low:.1f} and {high:.1f}" for scheme, (low, high) in means.items())
-        rows.append(
-            Row.of(
-                f"rcc-fig2-oscillation (mean start {mean_ms:g} ms)",
-                f"{what}, 50 and 80 senders | {told} with 80 | {ours} | {told} with 80 | {order(kept)}",
-            )
-        )
+        rows += Row.table(f"""
+            rcc-fig2-oscillation (mean start {mean_ms:g} ms)
+            {what}, 50 and 80 senders | {told} with 80 | {ours} | {told} with 80 | {order(kept)}
+        """)
     highest = max(pooled(measures, (started("newreno", mean_ms), max(COUNTS)), "highest"))
     full = strict(highest > BUFFER_PACKETS - 1)
-    rows.append(
-        Row.of(
-            f"rcc-fig2-oscillation (mean start {mean_ms:g} ms)",
-            f"longest queue of newreno, 80 senders | full | {highest:.1f} | 80 packets | {full}",
-        )
-    )
+    rows += Row.table(f"""
+        rcc-fig2-oscillation (mean start {mean_ms:g} ms)
+        longest queue of newreno, 80 senders | full | {highest:.1f} | 80 packets | {full}
+    """)
     return rows
 
 
@@ -225,11 +221,11 @@ def rows_3(measures: Measures) -> list[Row]:
         late = exact[:, exact.shape[1] // 2 :]
         signed = [float(gaps(measures, "rcc", m, count).mean()) for m in DELAYED]
         rows += [
-            Row.of(
-                claim,
-                "RCC's reading: mean difference, ACKs of 1 and 3 packets | larger with 3 "
-                f"| {one:.4f} and {three:.4f} | 3 above 1 above 0 | {order([three > one, one > 0])}",
-            ),
+            *Row.table(f"""
+                {claim}
+                RCC's reading: mean difference, ACKs of 1 and 3 packets | larger with 3 | {one:.4f} and {three:.4f}
+                    | 3 above 1 above 0 | {order([three > one, one > 0])}
+            """),
             *(
                 Row.of(
                     claim,
@@ -239,12 +235,12 @@ def rows_3(measures: Measures) -> list[Row]:
                 for when, found in (("", exact), (" in the second half, after all losses", late))
             ),
             Row.by("strict", claim, "exact reading, ACKs of 3 packets: mean difference", "", delayed, ".4f", "above 0"),
-            Row.of(
-                claim,
-                "RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets "
-                f"| below 0; with 3 above 0 in the end | {signed[0]:+.4f} and {signed[1]:+.4f} "
-                f"| below 0 and above 0 | {order([signed[0] < 0, signed[1] > 0])}",
-            ),
+            *Row.table(f"""
+                {claim}
+                RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets | below 0; with 3 above 0 in the end
+                    | {signed[0]:+.4f} and {signed[1]:+.4f} | below 0 and above 0
+                    | {order([signed[0] < 0, signed[1] > 0])}
+            """),
         ]
     return rows
 
