@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import cdf, mean, picture, pooled, quantile, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 
 GBPS, LINK_US = 43.483, 2.616
 WIRE, ACK = 4096 + 26 + 20, 30 + 4
@@ -229,19 +229,14 @@ def rows_throughput(measures: Measures) -> list[Row]:
         bursts += len(run["after"])
     ratio = mean(inside)
     within = 100 * mean([0.48 <= one <= 0.54 for one in inside])
-    return [
-        *Row.table(f"""
-            {claim}
-            throughput in bursts / alone ({mean(alone):.1f} Gb/s), mean of {len(inside)} groups | 22.5 / 43 = 0.523
-                | {ratio:.3f} | 0.48 to 0.54 | {band(ratio, 0.48, 0.54)}
-        """),
-        Row.by("strict", claim, "groups in bursts within that", "all", within, ".1f %", "at least 99 %"),
-        *Row.table(f"""
-            {claim}
-            bursts, of {bursts}, after which the first whole group has 0.97 of the throughput alone | all
-                | {100 * kept / max(bursts, 1):.1f} % | at least 99 % | {strict(kept >= 0.99 * bursts and bursts > 0)}
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        throughput in bursts / alone ({mean(alone):.1f} Gb/s), mean of {len(inside)} groups | 22.5 / 43 = 0.523
+            | {ratio:.3f} | 0.48 to 0.54 | {band(ratio, 0.48, 0.54)}
+        groups in bursts within that | all | {judge("strict", within, ".1f %", "at least 99 %")}
+        bursts, of {bursts}, after which the first whole group has 0.97 of the throughput alone | all
+            | {100 * kept / max(bursts, 1):.1f} % | at least 99 % | {strict(kept >= 0.99 * bursts and bursts > 0)}
+    """)
 
 
 def beyond(measures: Measures, case: str) -> float:

@@ -19,7 +19,19 @@ from fanin import Result
 from fanin.measures import completion_us
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import cdf, log_ticks, over_seeds, percentile, picture, points, pooled, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, Verdict, gain_band, order, strict
+from fanin_papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    Verdict,
+    gain_band,
+    judge,
+    order,
+    strict,
+)
 
 DEGREES = (2, 4, 8, 12, 16)
 MOST = 16
@@ -140,14 +152,23 @@ def rows_reduction(measures: Measures) -> list[Row]:
         for share in ("median", "p99"):
             ours = ratio(measures, INFINIBAND, degree, share)
             what = f"{share} at degree {degree}, infiniband / dart-dasr"
-            found.append(Row.by("band", claim, what, "2.5 to 3.3", ours, ".2f", "1.8 to 4.0"))
+            found += Row.table(f"""
+                {claim}
+                {what} | 2.5 to 3.3 | {judge("band", ours, ".2f", "1.8 to 4.0")}
+            """)
     least = min(ratio(measures, INFINIBAND, degree, share) for degree in degrees for share in ("median", "p99"))
     what = "least of these ratios at any degree"
-    found.append(Row.by("strict", claim, what, "2.5", least, ".2f", "above 1"))
+    found += Row.table(f"""
+        {claim}
+        {what} | 2.5 | {judge("strict", least, ".2f", "above 1")}
+    """)
     tails = [at(measures, INFINIBAND, n, "p99") / at(measures, INFINIBAND, n, "median") for n in degrees]
     for degree, tail in zip(degrees, tails, strict=True):
         what = f"p99 / median at degree {degree}, infiniband"
-        found.append(Row.by("band", claim, what, "about 1.2", tail, ".2f", "1.05 to 1.5"))
+        found += Row.table(f"""
+            {claim}
+            {what} | about 1.2 | {judge("band", tail, ".2f", "1.05 to 1.5")}
+        """)
     return found
 
 

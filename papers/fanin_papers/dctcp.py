@@ -9,7 +9,7 @@ from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
 from fanin_papers.common import cdf, log_ticks, mean, over_seeds, percentile, picture, pooled, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order, strict
 
 PACKET_BYTES = 1538
 """A full packet on the wire of these specs: 1,460 B of payload, 40 B of TCP/IP, 38 B of Ethernet with preamble and
@@ -70,7 +70,7 @@ def rows_14(measures: Measures) -> list[Row]:
         claim, at = "dctcp-fig14-queue", f"{n} flows: "
         rows += [
             *(
-                Row.by("band", claim, f"{at}goodput of {s}, Gb/s", "0.95", goodput[s], ".3f", "0.94 to 0.96")
+                Row.of(claim, f"{at}goodput of {s}, Gb/s | 0.95 | {judge('band', goodput[s], '.3f', '0.94 to 0.96')}")
                 for s in SCHEMES
             ),
             *Row.table(f"""
@@ -79,10 +79,7 @@ def rows_14(measures: Measures) -> list[Row]:
                     | {strict(goodput["dctcp"] >= 0.99 * goodput["newreno"])}
                 {at}median queue of dctcp, packets | about 20 (K + n = {20 + n}) | {median["dctcp"]:.1f}
                     | 10 to {25 + n} | {band(median["dctcp"], 10, 25 + n)}
-            """),
-            Row.by("band", claim, f"{at}p95 queue dctcp / newreno", "about 0.1", ratio, ".3f", "at most 0.15"),
-            *Row.table(f"""
-                {claim}
+                {at}p95 queue dctcp / newreno | about 0.1 | {judge("band", ratio, ".3f", "at most 0.15")}
                 {at}median queue of newreno, packets | 10 x dctcp's | {median["newreno"]:.0f} | at least 100
                     | {strict(median["newreno"] >= 100)}
             """),
@@ -150,8 +147,11 @@ def rows_18(measures: Measures) -> list[Row]:
     timeouts = {scheme: sum(pooled(measures, (scheme, 0), "timeouts")) for scheme in SCHEMES}
     return [
         *(row for name in ("dctcp", LOW_K) for row in rows_18_rates(measures, name)),
-        Row.by("strict", claim, "timeouts of newreno, all seeds", "some", timeouts["newreno"], ".0f", "above 0"),
-        Row.by("strict", claim, "timeouts of dctcp, all seeds", "none told", timeouts["dctcp"], ".0f", "0"),
+        *Row.table(f"""
+            {claim}
+            timeouts of newreno, all seeds | some | {judge("strict", timeouts["newreno"], ".0f", "above 0")}
+            timeouts of dctcp, all seeds | none told | {judge("strict", timeouts["dctcp"], ".0f", "0")}
+        """),
     ]
 
 

@@ -42,7 +42,7 @@ from fanin_papers.dctcp_benchmark_runs import (
     sweep_production,
     sweep_tenfold,
 )
-from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, order, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, judge, order, strict
 
 SPEC = "dctcp/fig23-benchmark.toml"
 PORT_BYTES = 4e6 * 0.21 / 1.21
@@ -105,24 +105,19 @@ def rows_arrivals(measures: Measures, arrivals: str) -> list[Row]:
     at_once, large = pooled(measures, name, "at_once"), pooled(measures, name, "large_at_once")
     zero = mean([float(gap == 0) for gap in pooled(measures, name, "gaps_ms")])
     middle, high = quantile(large, 0.5), quantile(large, 0.75)
-    return [
-        *Row.table(f"""
-            {claim}
-            sizes of answers | 1.6 to 2 KB | {", ".join(f"{size:,.0f} B" for size in answers)} | 2,000 B
-                | {strict(answers == [2000])}
-            flows below 100 KB | most | {small:.1%} | above half | {strict(small > 0.5)}
-            bytes in flows above 1 MB | most | {heavy:.1%} | above half | {strict(heavy > 0.5)}
-        """),
-        Row.by("band", claim, "flows of a server at once, median", "36", quantile(at_once, 0.5), ".0f", "25 to 50"),
-        Row.by("band", claim, "of these above 1 MB, median", "1", middle, ".0f", "0 to 2"),
-        Row.by("band", claim, "of these above 1 MB, 75th percentile", "2", high, ".0f", "1 to 3"),
-        Row.by("band", claim, "gaps of 0", "half", zero, ".1%", "at least 40 %"),
-        *Row.table(f"""
-            {claim}
-            flows of a server at once, 99.99th percentile | above 1,600 | {float(np.quantile(at_once, 0.9999)):.0f}
-                | above 1,600 | ({strict(float(np.quantile(at_once, 0.9999)) > 1600)})
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        sizes of answers | 1.6 to 2 KB | {", ".join(f"{size:,.0f} B" for size in answers)} | 2,000 B
+            | {strict(answers == [2000])}
+        flows below 100 KB | most | {small:.1%} | above half | {strict(small > 0.5)}
+        bytes in flows above 1 MB | most | {heavy:.1%} | above half | {strict(heavy > 0.5)}
+        flows of a server at once, median | 36 | {judge("band", quantile(at_once, 0.5), ".0f", "25 to 50")}
+        of these above 1 MB, median | 1 | {judge("band", middle, ".0f", "0 to 2")}
+        of these above 1 MB, 75th percentile | 2 | {judge("band", high, ".0f", "1 to 3")}
+        gaps of 0 | half | {judge("band", zero, ".1%", "at least 40 %")}
+        flows of a server at once, 99.99th percentile | above 1,600 | {float(np.quantile(at_once, 0.9999)):.0f}
+            | above 1,600 | ({strict(float(np.quantile(at_once, 0.9999)) > 1600)})
+    """)
 
 
 # Fig. 9: queueing of answers
@@ -318,19 +313,17 @@ def rows_scaled(measures: Measures, reading: str) -> list[Row]:
     said = {what: f"{found['newreno']:.1f} to {found['dctcp']:.1f}" for what, found in tails.items()}
     unscaled = p95(measures, names["dctcp"], 1, SHORT)
     ratio = tails[SHORT]["dctcp"] / unscaled
-    return [
-        Row.by("band", claim, "newreno: queries with a timeout", "92 %", share["newreno"], ".1f %", "60 to 100 %"),
-        Row.by("band", claim, "dctcp: queries with a timeout", "0.3 %", share["dctcp"], ".2f %", "at most 2 %"),
-        *Row.table(f"""
-            {claim}
-            queries: gain of dctcp at the 95th percentile, ms | 136 | {gain["query_ms"]:.1f} ({said["query_ms"]})
-                | at least 50 | {band(gain["query_ms"], 50, np.inf)}
-            {SHORT}: gain of dctcp at the 95th percentile, ms | 14 | {gain[SHORT]:.1f} ({said[SHORT]}) | at least 5
-                | {band(gain[SHORT], 5, np.inf)}
-            {SHORT}: 95th percentile of dctcp over that without the factor | unchanged
-                | {tails[SHORT]["dctcp"]:.1f} / {unscaled:.1f} ms, {ratio:.2f} | 0.7 to 1.3 | {band(ratio, 0.7, 1.3)}
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        newreno: queries with a timeout | 92 % | {judge("band", share["newreno"], ".1f %", "60 to 100 %")}
+        dctcp: queries with a timeout | 0.3 % | {judge("band", share["dctcp"], ".2f %", "at most 2 %")}
+        queries: gain of dctcp at the 95th percentile, ms | 136 | {gain["query_ms"]:.1f} ({said["query_ms"]})
+            | at least 50 | {band(gain["query_ms"], 50, np.inf)}
+        {SHORT}: gain of dctcp at the 95th percentile, ms | 14 | {gain[SHORT]:.1f} ({said[SHORT]}) | at least 5
+            | {band(gain[SHORT], 5, np.inf)}
+        {SHORT}: 95th percentile of dctcp over that without the factor | unchanged
+            | {tails[SHORT]["dctcp"]:.1f} / {unscaled:.1f} ms, {ratio:.2f} | 0.7 to 1.3 | {band(ratio, 0.7, 1.3)}
+    """)
 
 
 def rows_switches(measures: Measures, reading: str) -> list[Row]:
@@ -356,7 +349,9 @@ def rows_switches(measures: Measures, reading: str) -> list[Row]:
             )
             for name in paper
         ),
-        Row.by("band", claim, f"{DEEP}: 95th percentile of {SHORT}, ms", "above 80", tail[DEEP], ".1f", "above 50"),
+        Row.of(
+            claim, f"{DEEP}: 95th percentile of {SHORT}, ms | above 80 | {judge('band', tail[DEEP], '.1f', 'above 50')}"
+        ),
     ]
 
 
@@ -480,19 +475,17 @@ def rows_larger_answers(measures: Measures, reading: str) -> list[Row]:
     worst = max(p95(measures, names["dctcp"], total, "query_ms") / ideal_ms[total] for total in ran)
     last = share["newreno"][-1]
     tails = listed({s: [p95(measures, names[s], total, "query_ms") for total in ran] for s in SCHEMES}, 1)
-    return [
-        Row.by("band", claim, "newreno, 1 MB: queries with a timeout", "almost all", last, ".1f %", "above 60 %"),
-        *Row.table(f"""
-            {claim}
-            newreno, {", ".join(map(str, ran))} KB: queries with a timeout, % | rises
-                | {", ".join(f"{value:.2f}" for value in share["newreno"])} | rises
-                | {order([a <= b for a, b in pairwise(share["newreno"])])}
-            dctcp: queries with a timeout, at worst | hardly any | {max(share["dctcp"]):.2f} % | at most 2 %
-                | {band(max(share["dctcp"]), 0, 2)}
-            dctcp: 95th percentile over size / 1 Gb/s + 1 ms, at worst | little affected | {worst:.2f} ({tails} ms)
-                | at most 2 | {band(worst, 0, 2)}
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        newreno, 1 MB: queries with a timeout | almost all | {judge("band", last, ".1f %", "above 60 %")}
+        newreno, {", ".join(map(str, ran))} KB: queries with a timeout, % | rises
+            | {", ".join(f"{value:.2f}" for value in share["newreno"])} | rises
+            | {order([a <= b for a, b in pairwise(share["newreno"])])}
+        dctcp: queries with a timeout, at worst | hardly any | {max(share["dctcp"]):.2f} % | at most 2 %
+            | {band(max(share["dctcp"]), 0, 2)}
+        dctcp: 95th percentile over size / 1 Gb/s + 1 ms, at worst | little affected | {worst:.2f} ({tails} ms)
+            | at most 2 | {band(worst, 0, 2)}
+    """)
 
 
 EXPERIMENTS = (

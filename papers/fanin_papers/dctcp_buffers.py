@@ -18,7 +18,7 @@ from fanin.style import style_of
 from fanin_papers.common import cdf, mean, over_seeds, percentile, picture, points, pooled, quantile, seeds
 from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.dctcp_queries import measure_queries
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order, strict
 
 ANEW = "newreno, window anew per query"
 WINDOWS = {
@@ -126,8 +126,10 @@ def rows_pressure(measures: Measures) -> list[Row]:
     alone = {"newreno": "9.87", "dctcp": "9.17"}
     return [
         *(
-            Row.by(
-                "band", claim, f"{s}: p95 of queries without long flows, ms", alone[s], p95[s, none], ".2f", "8.5 to 11"
+            Row.of(
+                claim,
+                f"{s}: p95 of queries without long flows, ms | {alone[s]} "
+                f"| {judge('band', p95[s, none], '.2f', '8.5 to 11')}",
             )
             for s in SCHEMES
         ),
@@ -453,7 +455,7 @@ def rows_limit(measures: Measures) -> list[Row]:
             f"{sum(a for a, _ in pairs):.0f} and {sum(b for _, b in pairs):.0f} | always "
             f"| {order([a < b for a, b in told])}",
         ),
-        Row.by("strict", claim, "drops of rcc, at most", "none with a schedule", by_rcc, ".0f", "0"),
+        Row.of(claim, f"drops of rcc, at most | none with a schedule | {judge('strict', by_rcc, '.0f', '0')}"),
     ]
 
 

@@ -15,7 +15,7 @@ from fanin import measures as of
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.common import mean, over_seeds, picture, seeds
 from fanin_papers.dctcp import SCHEMES, under
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 
 FLOWS = ("s1", "s2", "s3", "s4", "s5")
 CROWD = 90
@@ -140,24 +140,17 @@ def rows(measures: Measures) -> list[Row]:
     many = {scheme: over_seeds(measures, (scheme, CROWD), "jain") for scheme in SCHEMES}
     ratio = varies["dctcp"] / varies["newreno"]
     index = mean(jain["dctcp"])
-    return [
-        *Row.table(f"""
-            {claim}
-            dctcp: mean of Jain's index in seconds of 2 to 5 flows, from 2 s after each change on | 0.99
-                | {index:.4f} (least {min(jain["dctcp"], default=0):.3f}; newreno {mean(jain["newreno"]):.4f})
-                | at least 0.99 | {band(index, 0.99, 1)}
-            variation of a flow's rate over seconds, dctcp / newreno | far below 1
-                | {ratio:.2f} ({varies["dctcp"]:.3f} and {varies["newreno"]:.3f}) | at most 0.5 | {band(ratio, 0, 0.5)}
-        """),
-        Row.by(
-            "band", claim, "dctcp: Jain's index of 90 flows over 10 s", "0.99", many["dctcp"], ".4f", "at least 0.98"
-        ),
-        *Row.table(f"""
-            {claim}
-            newreno: Jain's index of 90 flows over 10 s | not told | {many["newreno"]:.4f} | below dctcp's
-                | ({strict(many["newreno"] < many["dctcp"])})
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        dctcp: mean of Jain's index in seconds of 2 to 5 flows, from 2 s after each change on | 0.99
+            | {index:.4f} (least {min(jain["dctcp"], default=0):.3f}; newreno {mean(jain["newreno"]):.4f})
+            | at least 0.99 | {band(index, 0.99, 1)}
+        variation of a flow's rate over seconds, dctcp / newreno | far below 1
+            | {ratio:.2f} ({varies["dctcp"]:.3f} and {varies["newreno"]:.3f}) | at most 0.5 | {band(ratio, 0, 0.5)}
+        dctcp: Jain's index of 90 flows over 10 s | 0.99 | {judge("band", many["dctcp"], ".4f", "at least 0.98")}
+        newreno: Jain's index of 90 flows over 10 s | not told | {many["newreno"]:.4f} | below dctcp's
+            | ({strict(many["newreno"] < many["dctcp"])})
+    """)
 
 
 EXPERIMENTS = (

@@ -14,7 +14,7 @@ from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import cdf, mean, over_seeds, picture, points, pooled, quantile, seeds
 from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order, strict
 
 PAYLOAD_SHARE = 1460 / PACKET_BYTES
 """The payload that a full link carries, as a share of its rate."""
@@ -72,9 +72,9 @@ def rows_1(measures: Measures) -> list[Row]:
     highest, lowest = max(queue["newreno"]), min(queue["newreno"])
     packets = max(queue["dctcp"]) * 1e3 / PACKET_BYTES
     return [
-        Row.by("band", claim, "newreno: highest queue, KB", "about 700", highest, ".0f", "600 to 720"),
         *Row.table(f"""
             {claim}
+            newreno: highest queue, KB | about 700 | {judge("band", highest, ".0f", "600 to 720")}
             newreno: lowest queue as a share of the highest | a sawtooth | {lowest / highest:.2f} | below 0.8
                 | {strict(lowest < 0.8 * highest)}
             dctcp: highest queue, packets | small and flat | {packets:.0f} | at most K + N + 5 = 27
@@ -202,20 +202,15 @@ def rows_15_bursts(measures: Measures) -> list[Row]:
     single, burst = lost[SINGLE][20], lost[BURSTS][20]
     high = max(loss for k, loss in lost[BURSTS].items() if k >= 65)
     wait_us = [10 * 1500 * 8 / (gbps * 1e3) for gbps in (1, 10)]
-    return [
-        Row.by("strict", claim, f"{SINGLE}: goodput lost at K = 20, %", "none", single, ".2f", "below 1"),
-        *Row.table(f"""
-            {claim}
-            {BURSTS}: goodput lost at K = 20, % | some: K above 60 is needed
-                | {burst:.2f} (K = 5, 10: {lost[BURSTS][5]:.1f}, {lost[BURSTS][10]:.1f}) | above 2 | {strict(burst > 2)}
-        """),
-        Row.by("strict", claim, f"{BURSTS}: most goodput lost from K = 65 on, %", "none", high, ".2f", "below 1"),
-        *Row.table(f"""
-            {claim}
-            10 packets of 1,500 B at 1 and 10 Gb/s, us | 120, 12 | {wait_us[0]:.0f}, {wait_us[1]:.0f} | equal
-                | {strict(wait_us == [120, 12])}
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        {SINGLE}: goodput lost at K = 20, % | none | {judge("strict", single, ".2f", "below 1")}
+        {BURSTS}: goodput lost at K = 20, % | some: K above 60 is needed
+            | {burst:.2f} (K = 5, 10: {lost[BURSTS][5]:.1f}, {lost[BURSTS][10]:.1f}) | above 2 | {strict(burst > 2)}
+        {BURSTS}: most goodput lost from K = 65 on, % | none | {judge("strict", high, ".2f", "below 1")}
+        10 packets of 1,500 B at 1 and 10 Gb/s, us | 120, 12 | {wait_us[0]:.0f}, {wait_us[1]:.0f} | equal
+            | {strict(wait_us == [120, 12])}
+    """)
 
 
 # Fig. 16: RED

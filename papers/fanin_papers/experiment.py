@@ -65,40 +65,6 @@ class Row:
         what, paper, ours, accept = cells
         return cls(claim, what, paper, ours, accept, cast("Verdict", verdict), judged and verdict == last)
 
-    @classmethod
-    def by(
-        cls,
-        rule: Literal["strict", "band", "gain"],
-        claim: str,
-        what: str,
-        paper: str,
-        value: float,
-        form: str,
-        accept: str,
-        also: str = "",
-        judged: bool = True,
-    ) -> Row:
-        """A row about one number, judged by what `accept` says of it: `at most 5`, `at least 5`, `above 5`, `below 5`,
-        `5`, or `2 to 5`, and what follows. The rule is the function `strict`, `band` or `gain_band`.
-
-        `form` is the number's format with its unit, as `.1f us`; if it is one of per cent, as `.1%`, limits are in per
-        cent too. `also` is shown after the number. Raises `ValueError` if `accept` does not begin like that."""
-        spec, blank, unit = form.partition(" ")
-        found = _CRITERION.match(accept)
-        if found is None:
-            raise ValueError(
-                f'row "{what}": "{accept}" is no criterion; such are "2 to 5", "at most 5", "above 5", "5"'
-            )
-        how, *ends = found.groups()
-        scale = 100 if spec.endswith("%") else 1
-        limit, other = (float((end or "inf").replace(",", "")) / scale for end in ends)
-        low, high = (0.0, limit) if how in ("at most", "below") else (limit, other)
-        if rule == "strict":
-            verdict = strict(_COMPARISONS[how](value, limit))
-        else:
-            verdict = (band if rule == "band" else gain_band)(value, low, high)
-        return cls(claim, what, paper, f"{value:{spec}}{blank}{unit}{also}", accept, verdict, judged)
-
 
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
 _CRITERION = re.compile(rf"(at most|at least|above|below|) ?({_NUMBER})(?: to ({_NUMBER}))?")
@@ -211,6 +177,28 @@ def job(base: Job, key: Key, change: Change) -> Job:
     """One run of a sweep."""
     title = "/".join(map(str, key))
     return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title, wire=change.wire)
+
+
+def judge(rule: Literal["strict", "band", "gain"], value: float, form: str, accept: str, also: str = "") -> str:
+    """The last three columns of a row about one number, which is judged by what `accept` says of it: `at most 5`, `at
+    least 5`, `above 5`, `below 5`, `5`, or `2 to 5`, and what follows. The rule is the function `strict`, `band` or
+    `gain_band`.
+
+    `form` is the number's format with its unit, as `.1f us`; if it is one of per cent, as `.1%`, limits are in per
+    cent too. `also` is shown after the number. Raises `ValueError` if `accept` does not begin like that."""
+    spec, blank, unit = form.partition(" ")
+    found = _CRITERION.match(accept)
+    if found is None:
+        raise ValueError(f'"{accept}" is no criterion; such are "2 to 5", "at most 5", "above 5", "5"')
+    how, *ends = found.groups()
+    scale = 100 if spec.endswith("%") else 1
+    limit, other = (float((end or "inf").replace(",", "")) / scale for end in ends)
+    low, high = (0.0, limit) if how in ("at most", "below") else (limit, other)
+    if rule == "strict":
+        verdict = strict(_COMPARISONS[how](value, limit))
+    else:
+        verdict = (band if rule == "band" else gain_band)(value, low, high)
+    return f"{value:{spec}}{blank}{unit}{also} | {accept} | {verdict}"
 
 
 def strict(holds: bool) -> Verdict:

@@ -11,7 +11,7 @@ from fanin import Result
 from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin_papers.common import cdf, picture
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched
 
 LINE_GBPS = 100.0
@@ -64,15 +64,13 @@ def rows_6(measures: Measures) -> list[Row]:
     claim = "hpcc-fig6-txrate"
     (tx, rx), (early, late) = ([measures[scheme, 1][name][0] for scheme in RATES] for name in ("peaks", "settled_us"))
     what = "times that the queue is above 2 KB again after it first drained"
-    return [
-        Row.by("strict", claim, f"{what}: txRate", "no oscillation", tx, ".0f", "at most 1"),
-        Row.by("strict", claim, f"{what}: rxRate", "oscillates", rx, ".0f", "at least 2"),
-        *Row.table(f"""
-            {claim}
-            last time that the queue is above 2 KB, us: txRate; rxRate | txRate converges earlier
-                | {early:.1f}; {late:.1f} | txRate before rxRate | {order([early < late])}
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        {what}: txRate | no oscillation | {judge("strict", tx, ".0f", "at most 1")}
+        {what}: rxRate | oscillates | {judge("strict", rx, ".0f", "at least 2")}
+        last time that the queue is above 2 KB, us: txRate; rxRate | txRate converges earlier
+            | {early:.1f}; {late:.1f} | txRate before rxRate | {order([early < late])}
+    """)
 
 
 # Fig. 13: reactions to every ACK, once per round trip, and both with a reference window
@@ -205,20 +203,15 @@ def rows_14(measures: Measures) -> list[Row]:
     within = [size for size in INCREASES if size <= WITHIN]
     even = [measures["hpcc", size, 1]["jain"][0] for size in within]
     highest = max(queue[size] for size in within)
-    return [
-        *Row.table(f"""
-            {claim}
-            {"95th percentile of the queue, KB, W_AI = " + ", ".join(map(str, within)) + " B"} | at most 4
-                | {", ".join(f"{queue[size]:.1f}" for size in within)} | at most 5 each | {band(highest, 0, 5)}
-        """),
-        Row.by("band", claim, "the same, W_AI = 300 B", "13", queue[300], ".1f", "6 to 25"),
-        *Row.table(f"""
-            {claim}
-            Jain's index of 10 ms, W_AI = {", ".join(map(str, within))} B | larger is fairer
-                | {", ".join(f"{value:.5f}" for value in even)} | rises
-                | {order([low < high for low, high in itertools.pairwise(even)])}
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        {"95th percentile of the queue, KB, W_AI = " + ", ".join(map(str, within)) + " B"} | at most 4
+            | {", ".join(f"{queue[size]:.1f}" for size in within)} | at most 5 each | {band(highest, 0, 5)}
+        the same, W_AI = 300 B | 13 | {judge("band", queue[300], ".1f", "6 to 25")}
+        Jain's index of 10 ms, W_AI = {", ".join(map(str, within))} B | larger is fairer
+            | {", ".join(f"{value:.5f}" for value in even)} | rises
+            | {order([low < high for low, high in itertools.pairwise(even)])}
+    """)
 
 
 EXPERIMENTS = (

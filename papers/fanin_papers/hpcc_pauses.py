@@ -12,7 +12,7 @@ from matplotlib.ticker import PercentFormatter
 from fanin import Result
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.common import picture, pooled, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, judge, strict
 
 INCASTS, STORM, WATCHED = "incasts", "storm", "storm, watchdog"
 CASES = (INCASTS, STORM, WATCHED)
@@ -120,10 +120,7 @@ def rows(measures: Measures) -> list[Row]:
             {claim}
             trees of pauses that reach three hops, of {len(depth)} | about 10 % | {far:.1f} % | above 0.5 %
                 | {strict(far > 0.5)}
-        """),
-        Row.by("strict", claim, "trees that stop at one hop", "most", single, ".1f %", "above 50 %"),
-        *Row.table(f"""
-            {claim}
+            trees that stop at one hop | most | {judge("strict", single, ".1f %", "above 50 %")}
             trees that suppress more than 3 % of all links at once | more than 10 % of pauses | {wide:.1f} %
                 | above 10 % | ({strict(wide > 10)})
             most that a tree suppresses at once, of all links; of the links from hosts | 25 %

@@ -10,7 +10,7 @@ from fanin.measures import jain
 from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin.style import styles_of
 from fanin_papers.common import cdf, mean, over_seeds, picture, pooled
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order
 from fanin_papers.hpcc_runs import (
     DCQCN,
     FIVE,
@@ -292,18 +292,16 @@ def rows_gh(measures: Measures) -> list[Row]:
         fair = 100 * (np.array(pooled(measures, (scheme,), "jain")) >= EVEN)
         used = over_seeds(measures, (scheme,), "used")
         judged = scheme == HPCC
-        rows += [
-            Row.of(
-                claim,
-                f"windows of 10 ms with Jain's index of at least {EVEN}, of {fair.size}: {TITLES[scheme]} "
-                f"| {'fair even in a short time' if judged else 'shown'} | {fair.mean():.1f} % "
-                f"| at least 95 % of windows from 100 ms after each change | {band(float(fair.mean()), 95, 100)}",
-                judged,
-            ),
-            Row.by(
-                "band", claim, f"use of the link: {TITLES[scheme]}", "full", used, ".3f", "at least 0.9", judged=judged
-            ),
-        ]
+        rows += Row.table(
+            f"""
+            {claim}
+            windows of 10 ms with Jain's index of at least {EVEN}, of {fair.size}: {TITLES[scheme]}
+                | {"fair even in a short time" if judged else "shown"} | {fair.mean():.1f} %
+                | at least 95 % of windows from 100 ms after each change | {band(float(fair.mean()), 95, 100)}
+            use of the link: {TITLES[scheme]} | full | {judge("band", used, ".3f", "at least 0.9")}
+            """,
+            judged,
+        )
     return rows
 
 

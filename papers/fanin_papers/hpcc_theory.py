@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.common import mean, picture, pooled
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 from fanin_papers.hpcc_runs import queued, watched
 
 # A.1: a queue of periodic sources
@@ -108,8 +108,11 @@ def rows_1(measures: Measures) -> list[Row]:
     root = sqrt(pi * SOURCES / 8)
     return [
         *rows,
-        Row.by("band", claim, "P(queue > 20 packets) at 95 % load, exact", "about 1e-9", tail, ".1e", "1e-10 to 2e-8"),
-        Row.of(claim, f"(pi N/8)^0.5 | 4.43 | {root:.3f} | 4.431 | {strict(abs(root - 4.431) < 0.0005)}"),
+        *Row.table(f"""
+            {claim}
+            P(queue > 20 packets) at 95 % load, exact | about 1e-9 | {judge("band", tail, ".1e", "1e-10 to 2e-8")}
+            (pi N/8)^0.5 | 4.43 | {root:.3f} | 4.431 | {strict(abs(root - 4.431) < 0.0005)}
+        """),
     ]
 
 

@@ -14,7 +14,19 @@ from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
 from fanin_papers.common import cdf, over_seeds, percentile, picture, points, pooled, quantile
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, gain_band, order, strict
+from fanin_papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    band,
+    gain_band,
+    judge,
+    order,
+    strict,
+)
 from fanin_papers.rcc_incast import (
     OTHERS,
     PACKET_BYTES,
@@ -207,14 +219,12 @@ def rows_modes(measures: Measures) -> list[Row]:
         times = pooled(measures, (name, MODES_SENDERS), "fct_ms")
         modes, share = groups(times)
         at = ", ".join(f"{mode:.1f}" for mode in modes)
-        rows += [
-            Row.of(
-                claim,
-                f"modes of rcc, ms | 2, at 20 and 33 | {len(modes)}, at {at} | 2 or 3 | {strict(2 <= len(modes) <= 3)}",
-            ),
-            Row.by("band", claim, "flows of the first mode", "40 of 90, 44 %", 100 * share, ".0f %", "35 to 60 %"),
-            Row.by("band", claim, "last completion, ms", "33", max(times), ".1f", "23 to 36"),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            modes of rcc, ms | 2, at 20 and 33 | {len(modes)}, at {at} | 2 or 3 | {strict(2 <= len(modes) <= 3)}
+            flows of the first mode | 40 of 90, 44 % | {judge("band", 100 * share, ".0f %", "35 to 60 %")}
+            last completion, ms | 33 | {judge("band", max(times), ".1f", "23 to 36")}
+        """)
     paper = {"rcc": 2, "ictcp": 3, "dctcp": 4, "newreno": 5}
     number = {s: len(groups(pooled(measures, (s, MODES_SENDERS), "fct_ms"))[0]) for s in paper}
     said, ours = (", ".join(f"{scheme} {count}" for scheme, count in some.items()) for some in (paper, number))

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
 from fanin_papers.common import log_ticks, mean, picture, points, pooled, quantile
-from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, judge, order, strict
 from fanin_papers.rcc_datacenter_runs import (
     ADVERTISED,
     CHANGED,
@@ -232,18 +232,16 @@ def rows_drops(measures: Measures, claim: str) -> list[Row]:
     kept = [lost["rcc", load] < lost["dctcp", load] for load in heavy]
     kept += [lost["dctcp", load] < min(lost["newreno", load], lost["ictcp", load]) for load in heavy]
     said = {s: ", ".join(f"{lost[s, load]:.1f}" for load in heavy) for s in SCHEMES}
-    return [
-        Row.by("strict", claim, "rcc, up to 50 %", "0", light, ".1f", "0"),
-        Row.by("band", claim, "rcc at 90 %", "64", rcc[-1], ".1f", "at most 150"),
-        *Row.table(f"""
-            {claim}
-            rcc, {", ".join(f"{load} %" for load in heavy)} | 1, 8, 27, 64 | {said["rcc"]} | does not fall
-                | {order([a <= b for a, b in pairwise(rcc)])}
-            rcc below dctcp below newreno and ictcp, from 60 % on | always
-                | {sum(kept)} of {len(kept)}; {"; ".join(f"{s} {said[s]}" for s in ("dctcp", "newreno", "ictcp"))}
-                | always | {order(kept)}
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        rcc, up to 50 % | 0 | {judge("strict", light, ".1f", "0")}
+        rcc at 90 % | 64 | {judge("band", rcc[-1], ".1f", "at most 150")}
+        rcc, {", ".join(f"{load} %" for load in heavy)} | 1, 8, 27, 64 | {said["rcc"]} | does not fall
+            | {order([a <= b for a, b in pairwise(rcc)])}
+        rcc below dctcp below newreno and ictcp, from 60 % on | always
+            | {sum(kept)} of {len(kept)}; {"; ".join(f"{s} {said[s]}" for s in ("dctcp", "newreno", "ictcp"))}
+            | always | {order(kept)}
+    """)
 
 
 def rows_drops_scaled(measures: Measures, claim: str) -> list[Row]:

@@ -11,7 +11,7 @@ from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes, shades
 from fanin_papers.common import cdf, mean, over_seeds, picture, pooled
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 from fanin_papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
 
 # Fig. 12(a,b): five flows, one more every 20 ms
@@ -94,12 +94,13 @@ def rows_12a(measures: Measures) -> list[Row]:
         least = min(float(rates.min()) for rates in windows(run).values())
         even = float(np.mean(fairness(run)))
         used, drops = run["used"][0], run["drops"][0]
-        rows += [
-            Row.by("strict", claim, "drops", "never", drops, ".0f", "0"),
-            Row.by("strict", claim, "use of the link until the last flow ends", "full", used, ".1%", "at least 95 %"),
-            Row.by("strict", claim, "least rate of a flow in 20 ms, Mb/s", "no starvation", least, ".0f", "at least 5"),
-            Row.by("strict", claim, "Jain's index with five flows", "not even", even, ".3f", "below 0.99"),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            drops | never | {judge("strict", drops, ".0f", "0")}
+            use of the link until the last flow ends | full | {judge("strict", used, ".1%", "at least 95 %")}
+            least rate of a flow in 20 ms, Mb/s | no starvation | {judge("strict", least, ".0f", "at least 5")}
+            Jain's index with five flows | not even | {judge("strict", even, ".3f", "below 0.99")}
+        """)
     jains = fairness(measures[("dctcp", 5, 1)])
     claim, least_jain = "rcc-fig12a-fairness (dctcp)", min(jains)
     ours = f"least {least_jain:.2f}, mean {np.mean(jains):.2f} of {len(jains)}"
@@ -196,21 +197,20 @@ def rows_12d(measures: Measures) -> list[Row]:
         claim, ratio = f"rcc-fig12d-coexist ({name})", ratio_of_windows(measures, name)
         queue = over_seeds(measures, (name, 4), "queue_kb")
         if name != "no ECN":
-            rows += [
-                Row.by("band", claim, "mean queue, KB", "about 70", queue, ".1f", "45 to 85"),
-                Row.by("band", claim, "mean window of rcc / newreno-ecn", "comparable", ratio, ".2f", "0.4 to 2.5"),
-            ]
+            rows += Row.table(f"""
+                {claim}
+                mean queue, KB | about 70 | {judge("band", queue, ".1f", "45 to 85")}
+                mean window of rcc / newreno-ecn | comparable | {judge("band", ratio, ".2f", "0.4 to 2.5")}
+            """)
             continue
         least = min(min(pooled(measures, (name, 4), flow)) for flow in ("rcc:0", "rcc:1"))
         done = pooled(measures, (name, 4), "done")
-        rows += [
-            Row.by("strict", claim, "least window of rcc, segments", "1", least, ".1f", "at least 1"),
-            *Row.table(f"""
-                {claim}
-                runs in which each flow completes | all
-                    | {sum(done):.0f} of {len(done)}; window of rcc / newreno {ratio:.2f} | all | {strict(all(done))}
-            """),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            least window of rcc, segments | 1 | {judge("strict", least, ".1f", "at least 1")}
+            runs in which each flow completes | all
+                | {sum(done):.0f} of {len(done)}; window of rcc / newreno {ratio:.2f} | all | {strict(all(done))}
+        """)
     return rows
 
 

@@ -15,7 +15,19 @@ from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
 from fanin_papers.common import cdf, mean, over_seeds, percentile, picture, points, pooled, quantile
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, gain_band, order, strict
+from fanin_papers.experiment import (
+    Change,
+    Experiment,
+    Key,
+    Measured,
+    Measures,
+    Row,
+    band,
+    gain_band,
+    judge,
+    order,
+    strict,
+)
 
 SCHEMES = {
     "newreno": '{ id = "newreno", initial_window = 1 }',
@@ -390,10 +402,10 @@ def rows_drops(measures: Measures) -> list[Row]:
     total = {s: sum(at(measures, s, n, "drops") for n in SENDERS if n >= 40) for s in OTHERS}
     most = {n: max(pooled(measures, (CAPTURED, n), "most_packets")) for n in (max(SENDERS), *MORE_SENDERS)}
     return [
-        Row.by("strict", claim, "drops of rcc, all N and seeds", "0", here, ".0f", "0"),
-        Row.by("strict", claim, "drops of rcc, 200 and 400 senders", "0", more, ".0f", "0"),
         *Row.table(f"""
             {claim}
+            drops of rcc, all N and seeds | 0 | {judge("strict", here, ".0f", "0")}
+            drops of rcc, 200 and 400 senders | 0 | {judge("strict", more, ".0f", "0")}
             drops, sum over N >= 40 | dctcp <= ictcp <= newreno
                 | {", ".join((f"{scheme} {packets:.0f}" for scheme, packets in total.items()))} | in this order
                 | {order([total["dctcp"] <= total["ictcp"], total["ictcp"] <= total["newreno"]])}
@@ -415,7 +427,7 @@ def rows_marks(measures: Measures) -> list[Row]:
     marks = sum(sum(pooled(measures, ("rcc", n), "marks")) for n in SENDERS)
     least = {s: min(at(measures, s, n, "marks") for n in SENDERS if n >= 40) for s in OTHERS}
     return [
-        Row.by("strict", claim, "marks of rcc, all N and seeds", "0", marks, ".0f", "0"),
+        Row.of(claim, f"marks of rcc, all N and seeds | 0 | {judge('strict', marks, '.0f', '0')}"),
         *(
             Row.of(
                 claim,

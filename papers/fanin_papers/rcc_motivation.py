@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.common import over_seeds, picture, pooled, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, judge, order, strict
 from fanin_papers.rcc_incast import (
     BUFFER_PACKETS,
     K_PACKETS,
@@ -234,9 +234,9 @@ def rows_3(measures: Measures) -> list[Row]:
                 )
                 for when, found in (("", exact), (" in the second half, after all losses", late))
             ),
-            Row.by("strict", claim, "exact reading, ACKs of 3 packets: mean difference", "", delayed, ".4f", "above 0"),
             *Row.table(f"""
                 {claim}
+                exact reading, ACKs of 3 packets: mean difference | | {judge("strict", delayed, ".4f", "above 0")}
                 RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets | below 0; with 3 above 0 in the end
                     | {signed[0]:+.4f} and {signed[1]:+.4f} | below 0 and above 0
                     | {order([signed[0] < 0, signed[1] > 0])}

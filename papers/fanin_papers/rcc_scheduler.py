@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from fanin import Result, oitcp
 from fanin.plot import indexed_line, label_axes
 from fanin_papers.common import mean, over_seeds, picture, pooled, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 from fanin_papers.sawtooth import PACKET_BYTES
 
 QUEUE_MAXSIZE = 40
@@ -181,19 +181,17 @@ def rows_q2(measures: Measures) -> list[Row]:
     none = {n: run["asked"][0] for n, run in runs.items() if n <= 800}
     some = {n: run["asked"][0] for n, run in runs.items() if n >= 900}
     dropped = sum(run["drops"][0] for run in runs.values())
-    rows = [
-        Row.of(claim, f"Q2, 45 flows and more | N - 40 | within {off:.1f} | within 2 | {strict(off <= 2)}"),
-        Row.by("strict", claim, "Q2, up to 39 flows", "0", few, ".1f", "0"),
-        *Row.table(f"""
-            {claim}
-            spurious timeouts of receivers, up to 800 flows | none below Q2 = {MOST_WAITING:.0f}
-                | {max(none.values()):.0f} | 0 | {strict(max(none.values()) == 0)}
-            spurious timeouts of receivers, 900 flows and more | some above Q2 = {MOST_WAITING:.0f}
-                | {", ".join(f"N = {n}: {asked:.0f}" for n, asked in some.items())} | above 0
-                | {strict(min(some.values()) > 0)}
-        """),
-        Row.by("strict", claim, "drops", "none", dropped, ".0f", "0"),
-    ]
+    rows = Row.table(f"""
+        {claim}
+        Q2, 45 flows and more | N - 40 | within {off:.1f} | within 2 | {strict(off <= 2)}
+        Q2, up to 39 flows | 0 | {judge("strict", few, ".1f", "0")}
+        spurious timeouts of receivers, up to 800 flows | none below Q2 = {MOST_WAITING:.0f}
+            | {max(none.values()):.0f} | 0 | {strict(max(none.values()) == 0)}
+        spurious timeouts of receivers, 900 flows and more | some above Q2 = {MOST_WAITING:.0f}
+            | {", ".join((f"N = {n}: {asked:.0f}" for n, asked in some.items()))} | above 0
+            | {strict(min(some.values()) > 0)}
+        drops | none | {judge("strict", dropped, ".0f", "0")}
+    """)
     for name, said in (("base RTT of 160 us", "senders' timeout 10 ms"), (PATIENT, "senders' timeout 1 s")):
         found = numbers_of(measures, name)
         share = found[1000]["gbps"][0] / found[500]["gbps"][0]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin_papers.common import picture, pooled
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order, strict
 
 PACKET_BYTES = 1500
 
@@ -350,23 +350,21 @@ def rows_13(measures: Measures) -> list[Row]:
 
     claim, pi = "dctcp-fig13-pi", "newreno-ecn, PI"
     rate, empty = value("dctcp", 2, "wire_gbps"), value("dctcp", 2, "empty")
-    return [
-        Row.by("strict", claim, "dctcp, 2 flows, Gb/s on the wire", "full", rate, ".2f", "at least 9.8"),
-        *Row.table(f"""
-            {claim}
-            PI below dctcp, 2 flows, Gb/s | below | {value(pi, 2, "wire_gbps"):.2f} | in this order
-                | {order([value(pi, 2, "wire_gbps") < rate])}
-            PI, 2 flows: time with an empty queue | some | {value(pi, 2, "empty") * 100:.1f} % | above 0
-                | {strict(value(pi, 2, "empty") > 0)}
-            dctcp, 2 flows: time with an empty queue | none | {empty * 100:.2f} % | below 0.5 %
-                | {band(empty, 0, 0.005)}
-            PI, 20 flows: more throughput than with 2 | more | {value(pi, 20, "wire_gbps"):.2f} | in this order
-                | {order([value(pi, 20, "wire_gbps") > value(pi, 2, "wire_gbps")])}
-            PI: queue's standard deviation, 2 and 20 flows | grows
-                | {value(pi, 2, "spread"):.1f}, {value(pi, 20, "spread"):.1f} | in this order
-                | {order([value(pi, 20, "spread") > value(pi, 2, "spread")])}
-        """),
-    ]
+    return Row.table(f"""
+        {claim}
+        dctcp, 2 flows, Gb/s on the wire | full | {judge("strict", rate, ".2f", "at least 9.8")}
+        PI below dctcp, 2 flows, Gb/s | below | {value(pi, 2, "wire_gbps"):.2f} | in this order
+            | {order([value(pi, 2, "wire_gbps") < rate])}
+        PI, 2 flows: time with an empty queue | some | {value(pi, 2, "empty") * 100:.1f} % | above 0
+            | {strict(value(pi, 2, "empty") > 0)}
+        dctcp, 2 flows: time with an empty queue | none | {empty * 100:.2f} % | below 0.5 %
+            | {band(empty, 0, 0.005)}
+        PI, 20 flows: more throughput than with 2 | more | {value(pi, 20, "wire_gbps"):.2f} | in this order
+            | {order([value(pi, 20, "wire_gbps") > value(pi, 2, "wire_gbps")])}
+        PI: queue's standard deviation, 2 and 20 flows | grows
+            | {value(pi, 2, "spread"):.1f}, {value(pi, 20, "spread"):.1f} | in this order
+            | {order([value(pi, 20, "spread") > value(pi, 2, "spread")])}
+    """)
 
 
 EXPERIMENTS = (

@@ -39,6 +39,7 @@ from fanin_papers.experiment import (
     band,
     gain_band,
     job,
+    judge,
     order,
     strict,
 )
@@ -485,13 +486,12 @@ def test_a_claim_without_a_margin_holds_or_differs() -> None:
 def test_the_words_of_a_criterion_judge_a_number(
     rule: Literal["strict", "band", "gain"], value: float, form: str, accept: str, ours: str, verdict: str
 ) -> None:
-    row = Row.by(rule, "claim", "what", "paper", value, form, accept, " (told)")
-    assert (row.ours, row.accept, row.verdict) == (f"{ours} (told)", accept, verdict)
+    assert judge(rule, value, form, accept, " (told)") == f"{ours} (told) | {accept} | {verdict}"
 
 
 def test_words_that_are_no_criterion_are_an_error() -> None:
-    with pytest.raises(ValueError, match='row "what": "always" is no criterion'):
-        Row.by("strict", "claim", "what", "paper", 1.0, ".0f", "always")
+    with pytest.raises(ValueError, match='"always" is no criterion'):
+        judge("strict", 1.0, ".0f", "always")
 
 
 # The sawtooth
