@@ -412,7 +412,7 @@ def identity(measures: Measures) -> list[Row]:
         dart-table2-identity
         load increase / (path dilation by bytes x measured share of short bytes), {TEXT}
             | 1: only short messages are deflected
-            | {", ".join((f"{got / product:.3f} at {percent} %" for percent, got, product in parts))} | within 3 %
+            | {", ".join(f"{got / product:.3f} at {percent} %" for percent, got, product in parts)} | within 3 %
             | {strict(all((abs(got / product - 1) <= 0.03 for _, got, product in parts)))}
     """)
 

@@ -337,7 +337,7 @@ def rows_switches(measures: Measures, reading: str) -> list[Row]:
     return [
         *Row.table(f"""
             {claim}
-            {SHORT}, 95th percentile in ms: {", ".join((f"{name} {value:.1f}" for name, value in tail.items()))}
+            {SHORT}, 95th percentile in ms: {", ".join(f"{name} {value:.1f}" for name, value in tail.items())}
                 | dctcp least, deep buffer most | {sum(kept)} of {len(kept)} orders | always | {order(kept)}
         """),
         *(

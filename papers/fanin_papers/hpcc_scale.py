@@ -171,7 +171,7 @@ def rows_short(measures: Measures) -> list[Row]:
         rows += Row.table(f"""
             hpcc-fig11ac-short
             95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name}
-                | much lower under HPCC | {"; ".join((f"{mine:.2f} and {its:.2f}" for mine, its in pairs))}
+                | much lower under HPCC | {"; ".join(f"{mine:.2f} and {its:.2f}" for mine, its in pairs)}
                 | lower in each bin | {strict(all((mine < its for mine, its in pairs)))}
         """)
     kb = np.array([value for name in (INCAST, HALF) for value in pooled(measures, (HPCC, name), "kb")])
@@ -373,7 +373,7 @@ def rows_12(measures: Measures) -> list[Row]:
             {claim}
             95th percentile of the slowdown up to 120 KB, the best of DCQCN and the worst of HPCC, {name}
                 | DCQCN never reaches HPCC
-                | {"; ".join((f"{its:.2f} and {own:.2f}" for its, own in zip(best, worst, strict=True)))}
+                | {"; ".join(f"{its:.2f} and {own:.2f}" for its, own in zip(best, worst, strict=True))}
                 | HPCC lower in each bin | {order([own < its for its, own in zip(best, worst, strict=True)])}
         """)
     return rows

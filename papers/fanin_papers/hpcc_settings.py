@@ -116,7 +116,7 @@ def rows_53(measures: Measures) -> list[Row]:
             *Row.table(f"""
                 hpcc-other-loads
                 95th percentile of the slowdown up to 120 KB, {name} | lowest under HPCC
-                    | {"; ".join((f"{TITLES[scheme]} {value:.2f}" for scheme, value in late.items()))}
+                    | {"; ".join(f"{TITLES[scheme]} {value:.2f}" for scheme, value in late.items())}
                     | lowest under HPCC | {order([late[HPCC] < late[other] for other in COMPARED[1:]])}
             """),
             Row.of(
@@ -322,7 +322,7 @@ def rows_star(measures: Measures) -> list[Row]:
             | {"; ".join(f"{value:.1f}" for value in used)} | rises
             | {order([low < high for low, high in itertools.pairwise(used)])}
         pauses on the star | none | {pauses:.0f} | none | {strict(not pauses)}
-        99th percentile of the queue, KB, maxStage, eta = {"; ".join((f"{stage}, {eta}" for stage, eta in STAR))}
+        99th percentile of the queue, KB, maxStage, eta = {"; ".join(f"{stage}, {eta}" for stage, eta in STAR)}
             | similar | {"; ".join(f"{value:.1f}" for value in queue)} | none | (calibrated)
     """)
 

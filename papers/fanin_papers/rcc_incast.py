@@ -407,7 +407,7 @@ def rows_drops(measures: Measures) -> list[Row]:
             drops of rcc, all N and seeds | 0 | {judge("strict", here, ".0f", "0")}
             drops of rcc, 200 and 400 senders | 0 | {judge("strict", more, ".0f", "0")}
             drops, sum over N >= 40 | dctcp <= ictcp <= newreno
-                | {", ".join((f"{scheme} {packets:.0f}" for scheme, packets in total.items()))} | in this order
+                | {", ".join(f"{scheme} {packets:.0f}" for scheme, packets in total.items())} | in this order
                 | {order([total["dctcp"] <= total["ictcp"], total["ictcp"] <= total["newreno"]])}
         """),
         *(

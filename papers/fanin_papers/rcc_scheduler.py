@@ -188,7 +188,7 @@ def rows_q2(measures: Measures) -> list[Row]:
         spurious timeouts of receivers, up to 800 flows | none below Q2 = {MOST_WAITING:.0f}
             | {max(none.values()):.0f} | 0 | {strict(max(none.values()) == 0)}
         spurious timeouts of receivers, 900 flows and more | some above Q2 = {MOST_WAITING:.0f}
-            | {", ".join((f"N = {n}: {asked:.0f}" for n, asked in some.items()))} | above 0
+            | {", ".join(f"N = {n}: {asked:.0f}" for n, asked in some.items())} | above 0
             | {strict(min(some.values()) > 0)}
         drops | none | {judge("strict", dropped, ".0f", "0")}
     """)
