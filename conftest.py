@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +18,7 @@ from fanin import own_schemes
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-    from fanin_papers.experiment import Study
+    from fanin_papers.experiment import Experiment, Study
 
 ROOT = Path(__file__).parent
 CHROMIUM = [
@@ -41,6 +42,17 @@ class Studied(Protocol):
     """The results of a paper's experiment, of its short version unless told."""
 
     def __call__(self, name: str, *, quick: bool = True) -> "Study": ...
+
+
+def study_of(one: "Experiment", specs: Path, *, quick: bool = False, keep: Path | None = None) -> "Study":
+    """An experiment, run in threads of this process."""
+    from fanin_papers.campaign import Campaign
+
+    studies: list[Study] = []
+    with ThreadPoolExecutor(2) as threads:
+        assert Campaign([one], specs, quick=quick, keep=keep).run(studies.append, executor=threads, progress=False)
+    (study,) = studies
+    return study
 
 
 @pytest.fixture
@@ -112,16 +124,12 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Studied:
     """Tests in all processes share the runs: what one has run no other runs again."""
     from fanin_papers import SPECS
     from fanin_papers.catalogue import EXPERIMENTS
-    from fanin_papers.experiment import run_experiment
 
     base = tmp_path_factory.getbasetemp()
     keep = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "studies"
 
     def run(name: str, *, quick: bool = True) -> "Study":
-        one = EXPERIMENTS[name]
-        study = run_experiment(one, SPECS, quick=quick, workers=2, progress=False, keep=keep)
-        assert study.complete
-        return study
+        return study_of(EXPERIMENTS[name], SPECS, quick=quick, keep=keep)
 
     return run
 

@@ -44,6 +44,7 @@ TRACES = """
 capture = { links = ["leaf0>h0", "h0>leaf0", "leaf0>spine0", "spine0>leaf0"], snaplen = "2 KB" }
 perfetto = {}
 """
+IPV4 = b"\x08\x00"
 LINKS = ["h0>leaf0", "leaf0>h0", "leaf0>spine0", "spine0>leaf0"]
 
 
@@ -122,6 +123,44 @@ def test_a_capture_has_the_packets_and_bytes_of_its_links(folder: Path, traced: 
         # Picoseconds: a packet leaves when the one before it has left, at 10 Gb/s, or later.
         gaps = [later - time - 800 * size for (time, size), (later, _) in itertools.pairwise(sent)]
         assert min(gaps) == 0
+
+
+def test_packets_of_a_run_are_a_table(folder: Path, traced: fanin.Result) -> None:
+    table = traced.packets()
+    ports = traced.ports().filter(pl.col("port").is_in(LINKS))
+    # Pauses are no packets.
+    frames = [
+        (link, time, size) for link, time, size, kept in packets(folder / "capture.pcapng") if kept[12:14] == IPV4
+    ]
+    assert table.select("port", "time_ps", "wire_bytes").rows() == frames
+    assert 0 < ports["packets"].sum() - table.height < 100
+    web = table.filter(pl.col("payload_bytes") > 0, port="leaf0>h0")
+    long = traced.flows().row(by_predicate=pl.col("traffic") == "web", named=True)
+    assert (web["sender"].unique().item(), web["receiver"].unique().item()) == (long["src"], long["dst"])
+    assert web["seq"][0] == 1
+    assert (web["seq"].diff().drop_nulls() == web["payload_bytes"][:-1]).all()
+    assert web["marked"].sum() == long["packets_marked"]
+    # The SYN counts as a byte, and an ACK may wait for a second packet.
+    last = max(table.filter(port="h0>leaf0")["ack"].drop_nulls())
+    assert 0 <= long["delivered_bytes"] - (last - 1) <= 1460
+    queries = table.filter(pl.col("opcode") <= 2, port="leaf0>h0")
+    for sender in (1, 2, 3, 4):
+        assert queries.filter(sender=sender)["psn"].to_list()[:69] == list(range(69))
+    assert table.filter(opcode=0x81, port="h0>leaf0").height == traced.summary()["network"]["cnps"]
+    assert table.filter(pl.col("seq").is_null() == pl.col("psn").is_null()).is_empty()
+
+
+def test_packets_are_the_same_from_memory_and_without_payloads(traced: fanin.Result, tmp_path: Path) -> None:
+    (tmp_path / "traced.toml").write_text(SPEC + TRACES.replace("2 KB", "64 B"))
+    run = fanin.run(tmp_path / "traced.toml", progress=False)
+    assert run.packets().equals(traced.packets())
+    assert fanin.load(run.save(tmp_path / "run")).packets().equals(traced.packets())
+
+
+def test_without_a_capture_packets_are_an_error(result: fanin.Result, tmp_path: Path) -> None:
+    for run in (result, fanin.load(result.save(tmp_path / "run"))):
+        with pytest.raises(fanin.RunError, match=r"packets were not captured; set measure\.capture"):
+            run.packets()
 
 
 def test_wireshark_finds_nothing_wrong(tshark: str, folder: Path, traced: fanin.Result) -> None:

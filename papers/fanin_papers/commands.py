@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin import stopping
-from fanin.cli.common import (
+from fanin.cli import (
     FAILED,
     INTERRUPTED,
     WRONG_SPEC,
+    AsJson,
+    AtOnce,
     CommandError,
+    Workers,
     emit,
+    grouped,
     meant,
     need,
     show,
     stderr,
     stdout,
+    stoppable,
     warn,
 )
-from fanin.cli.options import AsJson, AtOnce, Workers, grouped
 from fanin_papers import SPECS
 from fanin_papers.claims import PAPERS, VERDICTS
 
@@ -177,17 +180,17 @@ def _campaign(
     dask: str | None = None,
 ) -> None:
     """Runs experiments, and hands over the study of each as soon as it is complete; raises after Ctrl-C."""
-    from fanin.sweeps import pools
+    from fanin import jobs
     from fanin_papers.campaign import Campaign
 
     need(dask is None or workers is None, "--workers and --dask: the cluster's workers say how many runs go on at once")
     plan = Campaign(experiments, specs, quick=quick, keep=keep)
-    cluster = pools.dask(dask, warn) if dask is not None else nullcontext[Executor | None](None)
+    cluster = jobs.dask(dask, warn) if dask is not None else nullcontext[Executor | None](None)
     count = workers or os.cpu_count() or 1
     if plan.runs and not quick and dask is None:
         text = f"{plan.runs:,} runs, about {_clock(plan.seconds(count))} on {count} cores"
         stderr().print(text, highlight=False, markup=False, soft_wrap=True)
-    with stopping.stoppable(), cluster as executor:
+    with stoppable(), cluster as executor:
         complete = plan.run(take, workers=count, executor=executor)
     if not complete:
         raise CommandError("stopped; finished runs are kept, and the same command goes on from there", INTERRUPTED)
@@ -205,7 +208,7 @@ def _overview(specs: Path, out: Path, *, quick: bool, workers: int, tables: bool
 
     parts = []
     for scenario in overview.SCENARIOS:
-        with stopping.stoppable():
+        with stoppable():
             part = overview.run_part(scenario, specs, quick=quick, workers=workers)
         if part is None:
             raise CommandError(f"{OVERVIEW}: stopped; nothing was written", INTERRUPTED)

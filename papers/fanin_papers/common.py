@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from fanin.measures import nearest_rank
+from fanin.plot import thin
+from fanin_papers.experiment import Key, Measures
 
 SEEDS = (1, 2, 3)
 
@@ -23,6 +27,17 @@ def seeds(quick: bool) -> Sequence[int]:
 def mean(values: Sequence[float]) -> float:
     """NaN without values."""
     return float(np.mean(values)) if values else float("nan")
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """By nearest rank, as in all of Fanin."""
+    found = nearest_rank(np.asarray(values, dtype=np.float64), round(share * 1000))
+    return float("nan") if found is None else found
+
+
+def percentile(share: float) -> Callable[[Sequence[float]], float]:
+    """The quantile as a statistic for `over_seeds`."""
+    return lambda values: quantile(values, share)
 
 
 class OverSeeds(float):
@@ -73,6 +88,40 @@ class OverSeeds(float):
 
     def __rsub__(self, other: float, /) -> OverSeeds:
         return self._with(other, lambda mine, theirs: theirs - mine)
+
+
+def pooled(measures: Measures, key: Key, name: str) -> list[float]:
+    """The measurements of all seeds of a point of the sweep, concatenated; `key` is without the seed."""
+    return [value for run, measured in measures.items() if run[:-1] == key for value in measured[name]]
+
+
+def over_seeds(measures: Measures, key: Key, name: str, statistic: Callable[[Sequence[float]], float] = mean) -> float:
+    """A statistic of a point of the sweep, of the measurements of all seeds together; formatted, the range of those of
+    each seed follows it. `key` is without the seed."""
+    runs = {int(run[-1]): measured[name] for run, measured in measures.items() if run[:-1] == key}
+    by_seed = {seed: statistic(values) for seed, values in runs.items() if values}
+    known = {seed: value for seed, value in by_seed.items() if value == value}
+    return OverSeeds(statistic(pooled(measures, key, name)), known)
+
+
+def points(measures: Measures, scheme: str) -> list[int]:
+    """The second parts of the keys of a scheme, in order."""
+    return sorted({int(key[1]) for key in measures if key[0] == scheme})
+
+
+def picture(width: float, height: float, title: str = "") -> Figure:
+    """An empty figure of this size in inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if title:
+        figure.suptitle(title, fontsize=11)
+    return figure
+
+
+def cdf(axes: Axes, values: ArrayLike, **shown: Any) -> None:
+    """The share of the values up to each of them, as a curve."""
+    rising = np.sort(np.asarray(values))
+    at = thin(rising.size)
+    axes.step(rising[at], (at + 1) / max(rising.size, 1), where="post", **shown)
 
 
 def log_ticks(axes: Axes, which: str = "y") -> None:

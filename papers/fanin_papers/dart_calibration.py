@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes
+from fanin_papers.common import picture
 from fanin_papers.dart_mix import (
     CALIBRATED_US,
     EVERY_SERVER,
@@ -26,17 +27,7 @@ from fanin_papers.dart_mix import (
     traffic,
     window,
 )
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-)
-
-if TYPE_CHECKING:
-    from fanin.result import Result
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row
 
 # DCQCN's row of Table I: rows E5, E14 and E15
 
@@ -46,13 +37,7 @@ def sweep_calibration(quick: bool) -> dict[Key, Change]:
     return {
         (law, who, us, percent, 1): Change(
             "dcqcn",
-            (
-                *load(percent),
-                *population(who),
-                *jitter(us),
-                f"network.marking={LAWS[law]}",
-                *window(quick, "10 ms"),
-            ),
+            (*load(percent), *population(who), *jitter(us), f"network.marking={LAWS[law]}", *window(quick, "10 ms")),
         )
         for law in ((STEP,) if quick else LAWS)
         for who in ((SNAPSHOT,) if quick else (SNAPSHOT, POISSON, EVERY_SERVER))
@@ -82,7 +67,7 @@ def errors(measures: Measures) -> dict[Key, float]:
 
 def draw_calibration(measures: Measures) -> Figure:
     """Marks over the jitter, a panel for each population and law, the paper's row as lines."""
-    figure = Figure(figsize=(13, 9), layout="constrained")
+    figure = picture(13, 9, "Dart Table I, DCQCN's row: ours over the jitter, the paper's dotted (17, 41, 67 %)")
     panels = figure.subplots(3, 3, sharex=True, sharey=True)
     for row, who in zip(panels, (SNAPSHOT, POISSON, EVERY_SERVER), strict=True):
         for axes, law in zip(row, LAWS, strict=True):
@@ -97,7 +82,6 @@ def draw_calibration(measures: Measures) -> Figure:
                 axes.axhline(paper, color=indexed_line(colour)["color"], linewidth=1, linestyle=":")
             label_axes(axes, "", "jitter of an incast's senders (us)", "marked packets (%)")
             axes.set_title(f"{law}\n{who}", fontsize=9)
-    figure.suptitle("Dart Table I, DCQCN's row: ours over the jitter, the paper's dotted (17, 41, 67 %)", fontsize=11)
     return figure
 
 
@@ -128,26 +112,19 @@ def rows_calibration(measures: Measures) -> list[Row]:
             for us in JITTERS_US
         }
         ran = {us: values for us, values in found_at.items() if values}
-        rows.append(
-            row(
-                f"marked, {law}, any load and long flows; jitter {' / '.join(map(str, ran))} us",
-                "17 / 41 / 67 %",
-                " / ".join(f"{min(values):.1f} to {max(values):.1f}" for values in ran.values()) + " %",
-                "chosen by it, not scored",
-                "calibrated",
-            )
-        )
+        rows += Row.table(f"""
+            dart-table1-values (row of DCQCN)
+            marked, {law}, any load and long flows; jitter {" / ".join(map(str, ran))} us | 17 / 41 / 67 %
+                | {" / ".join(f"{min(values):.1f} to {max(values):.1f}" for values in ran.values())} %
+                | chosen by it, not scored | calibrated
+        """)
     for percent, paper in zip(LOADS, TABLE_1["dcqcn"], strict=True):
         marked = at(measures, (STEP, SNAPSHOT, CALIBRATED_US, percent), "marked")
-        rows.append(
-            row(
-                f"marked at {percent} %, {STEP}, {CALIBRATED_US} us",
-                f"{paper} %",
-                f"{marked:.1f} %",
-                "chosen by it, not scored",
-                "calibrated",
-            )
-        )
+        rows += Row.table(f"""
+            dart-table1-values (row of DCQCN)
+            marked at {percent} %, {STEP}, {CALIBRATED_US} us | {paper} % | {marked:.1f} % | chosen by it, not scored
+                | calibrated
+        """)
     return rows
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from fanin.plot import label_axes
-from fanin.plot.axes import set_axis
-from fanin.plot.base import shades
+from fanin import Result
+from fanin.plot import label_axes, set_axis, shades
 from fanin.style import style_of
+from fanin_papers.common import picture
 from fanin_papers.dart_mix import (
     CALIBRATED_US,
     EVERY_SERVER,
@@ -24,25 +25,8 @@ from fanin_papers.dart_mix import (
     traffic,
     window,
 )
-from fanin_papers.dart_typical import (
-    ONE_LANE,
-    WITH_WINDOW,
-    under,
-)
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin_papers.dart_typical import ONE_LANE, WITH_WINDOW, under
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band
 
 # Causes of the differences: one change at a time, at 40 %
 
@@ -105,7 +89,7 @@ def dotted(scheme: str) -> dict[str, Any]:
 
 def draw_causes(measures: Measures) -> Figure:
     """Tails by variant, each scheme beside the others."""
-    figure = Figure(figsize=(12, 7.5), layout="constrained")
+    figure = picture(12, 7.5)
     axes: Axes = figure.subplots()
     variants = list(dict.fromkeys(str(key[0]) for key in measures))
     height = 0.8 / len(SCHEMES_CAUSES)
@@ -133,24 +117,14 @@ def rows_causes(measures: Measures) -> list[Row]:
         tail = {scheme: at(measures, (variant, scheme), "p99_us") for scheme in SCHEMES_CAUSES}
         spread = tail["dcqcn"] / at(measures, (variant, "dcqcn"), "p50_us")
         ratio = tail["dcqcn"] / tail["dart"]
-        rows += [
-            Row(
-                f"dart-fig11a-rdma79 ({variant})",
-                "p99 of DCQCN / Dart at 40 %",
-                "4.8",
-                f"{ratio:.2f} (" + ", ".join(f"{scheme} {tail[scheme]:.0f}" for scheme in SCHEMES_CAUSES) + " us)",
-                "3 to 7",
-                band(ratio, 3, 7),
-            ),
-            Row(
-                f"dart-tail-over-median ({variant})",
-                "p99 / median of DCQCN at 40 %",
-                "5 to 10",
-                f"{spread:.1f}",
-                "2.5 to 20",
-                band(spread, 2.5, 20),
-            ),
-        ]
+        rows += Row.table(f"""
+            dart-fig11a-rdma79 ({variant})
+            p99 of DCQCN / Dart at 40 % | 4.8
+                | {ratio:.2f} ({", ".join(f"{scheme} {tail[scheme]:.0f}" for scheme in SCHEMES_CAUSES)} us)
+                | 3 to 7 | {band(ratio, 3, 7)}
+            dart-tail-over-median ({variant})
+            p99 / median of DCQCN at 40 % | 5 to 10 | {spread:.1f} | 2.5 to 20 | {band(spread, 2.5, 20)}
+        """)
     return rows
 
 

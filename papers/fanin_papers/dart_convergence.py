@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes
+from fanin_papers.common import picture
 from fanin_papers.dart_links import GOODPUT_GBPS, LINE_BPS, PAYLOAD, wire_us
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 
 RTT_US = 20.0
 """Without queues and the time to send a packet, as the paper counts it."""
@@ -118,7 +113,7 @@ def told(rtts: float) -> str:
 
 def draw(measures: Measures) -> Figure:
     """The rates of both flows over time, as in Fig. 15, for each scheme."""
-    figure = Figure(figsize=(13, 8.5), layout="constrained")
+    figure = picture(13, 8.5, "Dart Fig. 1 and 15: the second flow joins after 15 RTT")
     shown = ("dart-dasr", "rcp", GAINS, "dcqcn", "timely", "timely-patched")
     for axes, name in zip(figure.subplots(2, 3).flat, shown, strict=True):
         run = measures[(name, 2, 1)]
@@ -131,7 +126,6 @@ def draw(measures: Measures) -> Figure:
         said = settled(run, name, 0.1)
         title = f"{name}: 10 % after {told(said)} RTT" if np.isfinite(said) else f"{name}: not within the run"
         label_axes(axes, title, "time (RTT of 20 us)", "rate (Gb/s)", legend=name == "dart-dasr")
-    figure.suptitle("Dart Fig. 1 and 15: the second flow joins after 15 RTT", fontsize=12)
     return figure
 
 
@@ -147,9 +141,12 @@ def _rows_of_rcp(measures: Measures) -> list[Row]:
         ours = settled(measures[name, 2, 1], name, 0.05)
         claim = f"dart-fig15-rcp ({name})"
         what = "RTT from the join until both rates are within 5 % of 5 Gb/s"
-        found.append(Row(claim, what, "about 60", told(ours), "10 to 90", band(ours, 10, 90)))
+        found.append(Row.of(claim, f"{what} | about 60 | {told(ours)} | 10 to 90 | {band(ours, 10, 90)}"))
         ratio = ours / dart
-        found.append(Row.by("strict", claim, "times Dart's", "60", ratio, ".0f", "at least 8"))
+        found += Row.table(f"""
+            {claim}
+            times Dart's | 60 | {judge("strict", ratio, ".0f", "at least 8")}
+        """)
     return found
 
 
@@ -171,43 +168,40 @@ def _rows_of_dart(measures: Measures) -> list[Row]:
     total, step = total[at >= 2], 3 * 20
     got = (total[step:] - total[:-step]) * 8 / (3 * RTT_US) / 1e3
     off = float(np.abs(got / GOODPUT_GBPS - 1).max())
-    return [
-        Row(
-            claim,
-            "RTT from the second flow's first packet at the receiver until both shares are 5 Gb/s",
-            "1",
-            told(after),
-            f"at most {limit:.2f}",
-            strict(after <= limit),
-        ),
-        Row.by("strict", claim, "largest change of a share after that", "none", worst, ".1%", "at most 2 %"),
-        Row(
-            claim,
-            f"payload of 3 RTT ({3 * RTT_US / wire_us(1500):.0f} packets of {PAYLOAD} B), farthest from the line",
-            "full",
-            f"{off:.1%}",
-            "at most 3 %",
-            strict(off <= 0.03),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        RTT from the second flow's first packet at the receiver until both shares are 5 Gb/s | 1 | {told(after)}
+            | at most {limit:.2f} | {strict(after <= limit)}
+        largest change of a share after that | none | {judge("strict", worst, ".1%", "at most 2 %")}
+        payload of 3 RTT ({3 * RTT_US / wire_us(1500):.0f} packets of {PAYLOAD} B), farthest from the line | full
+            | {off:.1%} | at most 3 % | {strict(off <= 0.03)}
+    """)
 
 
 def _rows_of_iterations(measures: Measures) -> list[Row]:
-    row = partial(Row, "dart-fig1-iterations")
     need = {name: settled(measures[name, 2, 1], name, 0.1) for name in SCHEMES}
     what = "RTT until both rates are within 10 % of half the line"
     dart = need["dart-dasr"]
     papers = {"rcp": "60", "dcqcn": "many", "timely": "50", LONG_PATH: "50"}
-    found = [row(f"dart-dasr: {what}", "1", told(dart), "at most 2", strict(dart <= 2))]
+    found = [Row.of("dart-fig1-iterations", f"dart-dasr: {what} | 1 | {told(dart)} | at most 2 | {strict(dart <= 2)}")]
     for name, paper in papers.items():
         least = 20 if name.startswith("timely") else 2
         accept = f"above {least}" if least == 2 else f"at least {least}"
-        found.append(row(f"{name}: {what}", paper, told(need[name]), accept, strict(need[name] >= least)))
+        found += Row.table(f"""
+            dart-fig1-iterations
+            {name}: {what} | {paper} | {told(need[name])} | {accept} | {strict(need[name] >= least)}
+        """)
     for name in ITERATIVE:
         off = swings(measures[name, 2, 1], name, 0.1)
-        found.append(row(f"{name} over- or undershoots", "yes", "yes" if off else "no", "yes", strict(off)))
+        found += Row.table(f"""
+            dart-fig1-iterations
+            {name} over- or undershoots | yes | {"yes" if off else "no"} | yes | {strict(off)}
+        """)
     off = swings(measures["dart-dasr", 2, 1], "dart-dasr", 0.1)
-    found.append(row("dart-dasr over- or undershoots", "no", "yes" if off else "no", "no", strict(not off)))
+    found += Row.table(f"""
+        dart-fig1-iterations
+        dart-dasr over- or undershoots | no | {"yes" if off else "no"} | no | {strict(not off)}
+    """)
     return found
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
-
-if TYPE_CHECKING:
-    from fanin.result import Result
+from fanin_papers.common import picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, strict
 
 SLOW = "initial_rate = 0.0625, w_init = 0.0625"
 SCHEMES = {
@@ -73,7 +70,7 @@ def measure(result: Result) -> Measured:
 
 def draw(measures: Measures) -> Figure:
     """Jain's index after the join, a panel per network."""
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = picture(10, 4.2, "Dart VI-D: fair shares after flows join")
     for axes, network in zip(figure.subplots(1, 2, sharey=True), NETWORKS, strict=True):
         for number, name in enumerate(SCHEMES):
             runs = [found["jain"] for key, found in measures.items() if key[:2] == (name, network)]
@@ -84,7 +81,6 @@ def draw(measures: Measures) -> Figure:
         axes.axhline(FAIR, color="#888888", linewidth=0.8)
         flows = "two flows, dumbbell" if network == "dumbbell" else "ten flows into one host, fat tree"
         label_axes(axes, flows, "round trips since the join", "Jain's index of goodput", legend=network == "fat tree")
-    figure.suptitle("Dart VI-D: fair shares after flows join", fontsize=12)
     return figure
 
 
@@ -105,19 +101,19 @@ def rows(measures: Measures) -> list[Row]:
     for name in SCHEMES:
         for reading, until in (("fair", f"Jain's index is {FAIR}"), ("settled", "it is as high as it stays")):
             claim, what = f"dart-sec6d-expresspass ({name}, {reading})", f"round trips until {until}"
-            row = partial(Row, claim)
             small, large = (typical(measures, name, network, reading) for network in NETWORKS)
             if name == "dart-dasr":
                 verdict = band(large, 0, 2)
-                found.append(row(f"{what}, fat tree", "1", told(large), "at most 2", verdict))
+                found.append(Row.of(claim, f"{what}, fat tree | 1 | {told(large)} | at most 2 | {verdict}"))
                 continue
             most = strict(large > 2 * small)
             over = f"{told(large)} to {told(small)}"
-            found += [
-                row(f"{what}, dumbbell", "4", told(small), "at most 8", band(small, 0, 8)),
-                row(f"{what}, fat tree", "20", told(large), "8 to 40", band(large, 8, 40)),
-                row(f"{what}: fat tree to dumbbell", "20 to 4", over, "more than twice", most),
-            ]
+            found += Row.table(f"""
+                {claim}
+                {what}, dumbbell | 4 | {told(small)} | at most 8 | {band(small, 0, 8)}
+                {what}, fat tree | 20 | {told(large)} | 8 to 40 | {band(large, 8, 40)}
+                {what}: fat tree to dumbbell | 20 to 4 | {over} | more than twice | {most}
+            """)
     return found
 
 

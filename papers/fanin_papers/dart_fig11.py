@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure, FigureBase
 from matplotlib.ticker import LogLocator
 
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import log_ticks
+from fanin_papers.common import log_ticks, picture
 from fanin_papers.dart_fig11_rows import rows, rows_readings
 from fanin_papers.dart_mixes import (
     ALL_LOADS,
@@ -30,9 +30,6 @@ from fanin_papers.dart_mixes import (
     sweep_readings,
 )
 from fanin_papers.experiment import Experiment, Measures
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PANELS = (
     ("p99_us", "Fig. 11", "99th percentile of\n8 KB messages (us)"),
@@ -58,7 +55,7 @@ def draw(measures: Measures) -> Figure:
 
 def draw_readings(measures: Measures) -> Figure:
     """Fig. 11, 12 and 13 under the two other readings, one below the other."""
-    figure = Figure(figsize=(13, 20), layout="constrained")
+    figure = picture(13, 20)
     told = {TEXT: "A long flow from every server, first 10 ms", CARRIED: "Long flows of 100 KB that carry their load"}
     parts = figure.subfigures(2, 1, squeeze=False)[:, 0]
     for part, name in zip(parts, (TEXT, CARRIED), strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
@@ -47,13 +48,11 @@ class Rows:
         self.view = view
         self.found: list[Row] = []
 
-    def add(
-        self, claim: str, what: str, paper: str, ours: str, accept: str, verdict: Verdict, judged: bool = True
-    ) -> None:
-        """A row."""
-        steady = self.view.reading == STEADY
-        named = what if steady else f"{self.view.reading}: {what}"
-        self.found.append(Row(claim, named, paper, ours, accept, verdict, judged and steady))
+    def add(self, text: str, judged: bool = True) -> None:
+        """Rows as in `Row.table`."""
+        for row in Row.table(text, judged):
+            steady = self.view.reading == STEADY
+            self.found.append(row if steady else replace(row, what=f"{self.view.reading}: {row.what}", judged=False))
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
@@ -116,53 +115,39 @@ def typical_rows(rows: Rows) -> None:
     """Fig. 11(a) with TIMELY; `dart-fig11a` has the rest, over longer windows."""
     view, loads = rows.view, (20, 40)
     at_low = [(TYPICAL, percent) for percent in loads]
-    rows.add(
-        "dart-fig11a-lowest",
-        "p99 of 8 KB at 20 / 40 %, us",
-        "Dart lowest",
-        tails(view, TYPICAL, loads, "p99_us"),
-        "in every seed",
-        strict(all(one for base in BASELINES for one in below(view, DART, base, at_low, "p99_us"))),
-    )
+    rows.add(f"""
+        dart-fig11a-lowest
+        p99 of 8 KB at 20 / 40 %, us | Dart lowest | {tails(view, TYPICAL, loads, "p99_us")} | in every seed
+            | {strict(all(one for base in BASELINES for one in below(view, DART, base, at_low, "p99_us")))}
+    """)
     cuts = [1 - ratio(view, DART, base, TYPICAL, p, "p99_us") for base in BASELINES for p in loads]
-    rows.add(
-        "dart-fig11a-all82",
-        "mean cut of p99 against all three, 20 and 40 %",
-        "82 %",
-        f"{100 * mean(cuts):.0f} % ({100 * min(cuts):.0f} to {100 * max(cuts):.0f})",
-        "65 to 92 %, each 55 to 95 %",
-        worst([gain_band(mean(cuts), 0.65, 0.92), *(gain_band(cut, 0.55, 0.95) for cut in cuts)]),
-    )
+    rows.add(f"""
+        dart-fig11a-all82
+        mean cut of p99 against all three, 20 and 40 % | 82 %
+            | {100 * mean(cuts):.0f} % ({100 * min(cuts):.0f} to {100 * max(cuts):.0f}) | 65 to 92 %, each 55 to 95 %
+            | {worst([gain_band(mean(cuts), 0.65, 0.92), *(gain_band(cut, 0.55, 0.95) for cut in cuts)])}
+    """)
     ratios = {base: [ratio(view, base, DART, TYPICAL, p, "p99_us") for p in loads] for base in RDMA}
     all_ratios = [one for each in ratios.values() for one in each]
-    rows.add(
-        "dart-fig11a-rdma79",
-        "p99 of DCQCN and TIMELY / Dart's, mean of 20 and 40 %",
-        "4.8",
-        f"{mean(all_ratios):.2f} ("
-        + "; ".join(f"{NAMES[base]} {spell(each, 2)}" for base, each in ratios.items())
-        + ")",
-        "3 to 7, each at least 2",
-        band(mean(all_ratios), 3, 7) if min(all_ratios) >= 2 else "differs",
-    )
+    rows.add(f"""
+        dart-fig11a-rdma79
+        p99 of DCQCN and TIMELY / Dart's, mean of 20 and 40 % | 4.8
+            | {mean(all_ratios):.2f} ({"; ".join(f"{NAMES[base]} {spell(each, 2)}" for base, each in ratios.items())})
+            | 3 to 7, each at least 2 | {band(mean(all_ratios), 3, 7) if min(all_ratios) >= 2 else "differs"}
+    """)
     medians = [1 - ratio(view, DART, TIMELY, TYPICAL, p, "p50_us") for p in view.printed(TYPICAL)]
-    rows.add(
-        "dart-fig12a-median",
-        "mean cut of the median against TIMELY",
-        "30 %",
-        f"{100 * mean(medians):z.0f} %",
-        "10 to 55 %",
-        gain_band(mean(medians), 0.10, 0.55),
-    )
+    rows.add(f"""
+        dart-fig12a-median
+        mean cut of the median against TIMELY | 30 % | {100 * mean(medians):z.0f} % | 10 to 55 %
+            | {gain_band(mean(medians), 0.1, 0.55)}
+    """)
     gains = [ratio(view, DART, TIMELY, TYPICAL, p, "long_gbps") - 1 for p in view.printed(TYPICAL)]
-    rows.add(
-        "dart-fig13a-throughput",
-        "goodput of long flows over TIMELY's, mean of the loads",
-        "+68 %",
-        f"{100 * mean(gains):+.0f} % ({', '.join(f'{100 * gain:+.0f}' for gain in gains)})",
-        "+25 to +120 %",
-        gain_band(mean(gains), 0.25, 1.2),
-    )
+    rows.add(f"""
+        dart-fig13a-throughput
+        goodput of long flows over TIMELY's, mean of the loads | +68 %
+            | {100 * mean(gains):+.0f} % ({", ".join(f"{100 * gain:+.0f}" for gain in gains)}) | +25 to +120 %
+            | {gain_band(mean(gains), 0.25, 1.2)}
+    """)
 
 
 def typical_orders(rows: Rows) -> None:
@@ -170,27 +155,21 @@ def typical_orders(rows: Rows) -> None:
     view = rows.view
     loads = view.printed(TYPICAL)
     lowest = [one for base in BASELINES for one in below(view, DART, base, [(TYPICAL, p) for p in loads], "p50_us")]
-    rows.add(
-        "dart-fig12a-median",
-        f"medians of 8 KB at {loads_of(loads)}, us",
-        "Dart lowest",
-        tails(view, TYPICAL, loads, "p50_us"),
-        "at each load, in each seed",
-        order(lowest),
-    )
+    rows.add(f"""
+        dart-fig12a-median
+        medians of 8 KB at {loads_of(loads)}, us | Dart lowest | {tails(view, TYPICAL, loads, "p50_us")}
+            | at each load, in each seed | {order(lowest)}
+    """)
     falls = [
         view.at(high, TYPICAL, percent, "long_gbps") > view.at(low, TYPICAL, percent, "long_gbps")
         for percent in loads
         for high, low in pairwise((DART, DCQCN, TIMELY, DCTCP))
     ]
-    rows.add(
-        "dart-fig13a-throughput",
-        f"goodput of long flows at {loads_of(loads)}, Gb/s",
-        "Dart > DCQCN > TIMELY > DCTCP",
-        tails(view, TYPICAL, loads, "long_gbps"),
-        "at each load",
-        order(falls),
-    )
+    rows.add(f"""
+        dart-fig13a-throughput
+        goodput of long flows at {loads_of(loads)}, Gb/s | Dart > DCQCN > TIMELY > DCTCP
+            | {tails(view, TYPICAL, loads, "long_gbps")} | at each load | {order(falls)}
+    """)
 
 
 def overhead_rows(rows: Rows) -> None:
@@ -199,54 +178,40 @@ def overhead_rows(rows: Rows) -> None:
     low = [(TYPICAL, 20)]
     for name, told in (("p99_us", "p99"), ("p50_us", "median")):
         slower = [one for base in RDMA for one in below(view, base, DCTCP, low, name)]
-        rows.add(
-            claim,
-            f"{told} of 8 KB at 20 %, us",
-            "DCTCP's highest",
-            tails(view, TYPICAL, (20,), name, BASELINES),
-            "above DCQCN's and TIMELY's in each seed",
-            order(slower),
-        )
+        rows.add(f"""
+            {claim}
+            {told} of 8 KB at 20 %, us | DCTCP's highest | {tails(view, TYPICAL, (20,), name, BASELINES)}
+                | above DCQCN's and TIMELY's in each seed | {order(slower)}
+        """)
     without = [percent for percent in view.loads(TYPICAL, WITHOUT) if percent <= 40]
     if not without:
         return
     falls = [view.at(DCTCP, TYPICAL, p, "p50_us") - view.at(WITHOUT, TYPICAL, p, "p50_us") for p in without]
-    rows.add(
-        claim,
-        f"median with the 300 us less that without, at {loads_of(without)}, us",
-        "300 us",
-        spell(falls),
-        "290 to 320 us",
-        worst(gain_band(fall, 290, 320) for fall in falls),
-    )
+    rows.add(f"""
+        {claim}
+        median with the 300 us less that without, at {loads_of(without)}, us | 300 us | {spell(falls)} | 290 to 320 us
+            | {worst(gain_band(fall, 290, 320) for fall in falls)}
+    """)
     faster = [1 - view.at(WITHOUT, TYPICAL, p, "p99_us") / view.at(DCQCN, TYPICAL, p, "p99_us") for p in without]
-    rows.add(
-        claim,
-        f"DCTCP without the 300 us: p99 and median at {loads_of(without)}, us",
-        "HPCC 5.3: better than DCQCN",
-        tails(view, TYPICAL, without, "p99_us", (WITHOUT, DCQCN))
-        + "; medians "
-        + tails(view, TYPICAL, without, "p50_us", (WITHOUT, DCQCN)),
-        "p99 below DCQCN's",
-        strict(all(one > 0 for one in faster)),
-        judged=False,
-    )
+    p99, p50 = (tails(view, TYPICAL, without, name, (WITHOUT, DCQCN)) for name in ("p99_us", "p50_us"))
+    rows.add(f"""
+        {claim}
+        DCTCP without the 300 us: p99 and median at {loads_of(without)}, us | HPCC 5.3: better than DCQCN
+            | {p99}; medians {p50} | p99 below DCQCN's | ({strict(all(one > 0 for one in faster))})
+    """)
 
 
 def alike_rows(rows: Rows) -> None:
     """Claim `dart-fig11-dcqcn-timely`."""
     view, loads = rows.view, (20, 40)
-    for name, told, judged in (("p99_us", "p99", True), ("p50_us", "median", True), ("long_gbps", "goodput", False)):
+    for name, told in (("p99_us", "p99"), ("p50_us", "median"), ("long_gbps", "goodput")):
         ratios = [ratio(view, TIMELY, DCQCN, TYPICAL, percent, name) for percent in loads]
-        rows.add(
-            "dart-fig11-dcqcn-timely",
-            f"TIMELY's {told} / DCQCN's at 20 / 40 %",
-            "similar" if name == "p99_us" else "differs a little more",
-            spell(ratios, 2),
-            "0.5 to 2",
-            in_band(ratios, 0.5, 2),
-            judged,
-        )
+        paper, verdict = "similar" if name == "p99_us" else "differs a little more", in_band(ratios, 0.5, 2)
+        rows.add(f"""
+            dart-fig11-dcqcn-timely
+            TIMELY's {told} / DCQCN's at 20 / 40 % | {paper} | {spell(ratios, 2)} | 0.5 to 2
+                | {f"({verdict})" if name == "long_gbps" else verdict}
+        """)
 
 
 def light_rows(rows: Rows) -> None:
@@ -255,23 +220,16 @@ def light_rows(rows: Rows) -> None:
     loads = [percent for percent in view.loads(LIGHT) if percent <= 60]
     for base in RDMA:
         ratios = [ratio(view, base, DART, LIGHT, percent, "p99_us") for percent in loads]
-        rows.add(
-            claim,
-            f"p99 of {NAMES[base]} / Dart's at {loads_of(loads)}",
-            "comparable",
-            spell(ratios, 2),
-            "0.8 to 2",
-            in_band(ratios, 0.8, 2),
-        )
+        rows.add(f"""
+            {claim}
+            p99 of {NAMES[base]} / Dart's at {loads_of(loads)} | comparable | {spell(ratios, 2)} | 0.8 to 2
+                | {in_band(ratios, 0.8, 2)}
+        """)
     penalty = view.at(DCTCP, LIGHT, 20, "p99_us") - view.at(DART, LIGHT, 20, "p99_us")
-    rows.add(
-        claim,
-        "p99 of DCTCP less Dart's at 20 %, us",
-        "its overhead",
-        f"{penalty:.0f}",
-        "at least 250 us",
-        strict(penalty >= 250),
-    )
+    rows.add(f"""
+        {claim}
+        p99 of DCTCP less Dart's at 20 %, us | its overhead | {penalty:.0f} | at least 250 us | {strict(penalty >= 250)}
+    """)
 
 
 def heavy_rows(rows: Rows) -> None:
@@ -279,14 +237,11 @@ def heavy_rows(rows: Rows) -> None:
     view, claim, loads = rows.view, "dart-fig11c-heavy", (20, 40)
     for base in BASELINES:
         cuts = [1 - ratio(view, DART, base, HEAVY, percent, "p99_us") for percent in loads]
-        rows.add(
-            claim,
-            f"cut of {NAMES[base]}'s p99 at 20 / 40 %",
-            "77 to 83 %",
-            per_cent(cuts),
-            "each 55 to 95 %",
-            worst(gain_band(cut, 0.55, 0.95) for cut in cuts),
-        )
+        rows.add(f"""
+            {claim}
+            cut of {NAMES[base]}'s p99 at 20 / 40 % | 77 to 83 % | {per_cent(cuts)} | each 55 to 95 %
+                | {worst(gain_band(cut, 0.55, 0.95) for cut in cuts)}
+        """)
     growth = {
         scheme: [
             high / low
@@ -294,14 +249,13 @@ def heavy_rows(rows: Rows) -> None:
         ]
         for scheme in SCHEMES
     }
-    rows.add(
-        claim,
-        "p99 at 40 % / that at 20 %",
-        "others saturate above 20 %, Dart grows least",
-        ", ".join(f"{NAMES[scheme]} {mean(each):.2f}" for scheme, each in growth.items()),
-        "Dart's below each other's, in each seed",
-        order([ours < its for base in BASELINES for ours, its in zip(growth[DART], growth[base], strict=True)]),
-    )
+    rows.add(f"""
+        {claim}
+        p99 at 40 % / that at 20 % | others saturate above 20 %, Dart grows least
+            | {", ".join(f"{NAMES[scheme]} {mean(each):.2f}" for scheme, each in growth.items())}
+            | Dart's below each other's, in each seed
+            | {order([ours < its for base in BASELINES for ours, its in zip(growth[DART], growth[base], strict=True)])}
+    """)
 
 
 def saturation_rows(rows: Rows) -> None:
@@ -312,24 +266,20 @@ def saturation_rows(rows: Rows) -> None:
     for scheme in (DCQCN, TIMELY, DART):
         light, typical, heavy = (saturation(view, scheme, mix) for mix in (LIGHT, TYPICAL, HEAVY))
         kept = [light >= typical, typical >= heavy, light > typical or typical > heavy]
-        rows.add(
-            "dart-fig11-satorder",
-            f"{NAMES[scheme]}: load that saturates the light, typical and heavy mix (p99 above 5 times that at 20 %, "
-            "or long flows below 95 % of what is offered)",
-            "falls with the share of short messages",
-            " / ".join("above 80 %" if load == inf else f"{load:.0f} %" for load in (light, typical, heavy)),
-            "none below the next, one above it",
-            order(kept),
-        )
+        at = " / ".join("above 80 %" if load == inf else f"{load:.0f} %" for load in (light, typical, heavy))
+        what = "p99 above 5 times that at 20 %, or long flows below 95 % of what is offered"
+        rows.add(f"""
+            dart-fig11-satorder
+            {NAMES[scheme]}: load that saturates the light, typical and heavy mix ({what})
+                | falls with the share of short messages | {at} | none below the next, one above it | {order(kept)}
+        """)
     full = {scheme: saturated(view, scheme, TYPICAL, 60) for scheme in SCHEMES}
-    rows.add(
-        "dart-fig11a-saturation",
-        "saturated at 60 %",
-        "DCQCN, TIMELY and DCTCP, not Dart",
-        ", ".join(f"{NAMES[scheme]}: {'yes' if yes else 'no'}" for scheme, yes in full.items()),
-        "all as in the paper",
-        strict(all(full[base] for base in BASELINES) and not full[DART]),
-    )
+    rows.add(f"""
+        dart-fig11a-saturation
+        saturated at 60 % | DCQCN, TIMELY and DCTCP, not Dart
+            | {", ".join(f"{NAMES[scheme]}: {('yes' if yes else 'no')}" for scheme, yes in full.items())}
+            | all as in the paper | {strict(all(full[base] for base in BASELINES) and (not full[DART]))}
+    """)
 
 
 def median_rows(rows: Rows) -> None:
@@ -338,23 +288,18 @@ def median_rows(rows: Rows) -> None:
     for mix, paper in ((LIGHT, "36 %"), (HEAVY, "29 %")):
         loads = view.printed(mix)
         cuts = [1 - ratio(view, DART, base, mix, percent, "p50_us") for base in RDMA for percent in loads]
-        rows.add(
-            claim,
-            f"{mix} mix: mean cut of the median against DCQCN and TIMELY at {loads_of(loads)}",
-            paper,
-            f"{100 * mean(cuts):z.0f} % ({100 * min(cuts):z.0f} to {100 * max(cuts):z.0f})",
-            "10 to 60 %",
-            gain_band(mean(cuts), 0.10, 0.60),
-        )
+        rows.add(f"""
+            {claim}
+            {mix} mix: mean cut of the median against DCQCN and TIMELY at {loads_of(loads)} | {paper}
+                | {100 * mean(cuts):z.0f} % ({100 * min(cuts):z.0f} to {100 * max(cuts):z.0f}) | 10 to 60 %
+                | {gain_band(mean(cuts), 0.1, 0.6)}
+        """)
         lowest = [one for base in RDMA for one in below(view, DART, base, [(mix, p) for p in loads], "p50_us")]
-        rows.add(
-            claim,
-            f"{mix} mix: medians of 8 KB at {loads_of(loads)}, us",
-            "Dart lowest",
-            tails(view, mix, loads, "p50_us"),
-            "below DCQCN's and TIMELY's at all loads, in each seed",
-            order(lowest),
-        )
+        rows.add(f"""
+            {claim}
+            {mix} mix: medians of 8 KB at {loads_of(loads)}, us | Dart lowest | {tails(view, mix, loads, "p50_us")}
+                | below DCQCN's and TIMELY's at all loads, in each seed | {order(lowest)}
+        """)
 
 
 def throughput_rows(rows: Rows) -> None:
@@ -371,47 +316,39 @@ def throughput_rows(rows: Rows) -> None:
             for mix in (LIGHT, TYPICAL)
         }
         shown = (*high, *low)
-        rows.add(
-            claim,
-            f"goodput of long flows, Gb/s: {told} at least that of {' and '.join(NAMES[one] for one in low)}",
-            "in the light and the typical mix",
-            "; ".join(f"{mix}: {tails(view, mix, view.printed(mix), 'long_gbps', shown)}" for mix in kept),
-            "at each load",
-            order([one for each in kept.values() for one in each]),
-        )
+        rows.add(f"""
+            {claim}
+            goodput of long flows, Gb/s: {told} at least that of {" and ".join(NAMES[one] for one in low)}
+                | in the light and the typical mix
+                | {"; ".join(f"{mix}: {tails(view, mix, view.printed(mix), 'long_gbps', shown)}" for mix in kept)}
+                | at each load | {order([one for each in kept.values() for one in each])}
+        """)
     higher = [
         view.at(scheme, LIGHT, percent, "long_gbps") > view.at(scheme, TYPICAL, percent, "long_gbps")
         for scheme in SCHEMES
         for percent in view.printed(TYPICAL)
     ]
-    rows.add(
-        claim,
-        "goodput of long flows in the light mix above that in the typical one",
-        "for each scheme",
-        f"in {sum(higher)} of {len(higher)} points",
-        "at each load",
-        order(higher),
-    )
+    rows.add(f"""
+        {claim}
+        goodput of long flows in the light mix above that in the typical one | for each scheme
+            | in {sum(higher)} of {len(higher)} points | at each load | {order(higher)}
+    """)
     gains = {
         mix: [ratio(view, DART, base, mix, p, "long_gbps") - 1 for base in RDMA for p in view.printed(mix)]
         for mix in (HEAVY, TYPICAL)
     }
-    rows.add(
-        "dart-fig13c-heavy173",
-        "heavy mix: goodput of long flows over that of DCQCN and TIMELY, mean of the loads",
-        "+173 %",
-        f"{100 * mean(gains[HEAVY]):+.0f} % (" + ", ".join(f"{100 * one:+.0f}" for one in gains[HEAVY]) + ")",
-        "+50 to +300 %",
-        gain_band(mean(gains[HEAVY]), 0.5, 3.0),
-    )
-    rows.add(
-        "dart-fig13c-heavy173",
-        "the same gain in the heavy and the typical mix",
-        "+173 and +58 %",
-        f"{100 * mean(gains[HEAVY]):+.0f} and {100 * mean(gains[TYPICAL]):+.0f} %",
-        "more in the heavy mix",
-        strict(mean(gains[HEAVY]) > mean(gains[TYPICAL])),
-    )
+    rows.add(f"""
+        dart-fig13c-heavy173
+        heavy mix: goodput of long flows over that of DCQCN and TIMELY, mean of the loads | +173 %
+            | {100 * mean(gains[HEAVY]):+.0f} % ({", ".join(f"{100 * one:+.0f}" for one in gains[HEAVY])})
+            | +50 to +300 % | {gain_band(mean(gains[HEAVY]), 0.5, 3.0)}
+    """)
+    rows.add(f"""
+        dart-fig13c-heavy173
+        the same gain in the heavy and the typical mix | +173 and +58 %
+            | {100 * mean(gains[HEAVY]):+.0f} and {100 * mean(gains[TYPICAL]):+.0f} % | more in the heavy mix
+            | {strict(mean(gains[HEAVY]) > mean(gains[TYPICAL]))}
+    """)
 
 
 def fewer_marks_rows(rows: Rows) -> None:
@@ -429,31 +366,25 @@ def fewer_marks_rows(rows: Rows) -> None:
         (TYPICAL, "rising with load", "at each step", order([a < b for a, b in pairwise(fewer[TYPICAL])])),
         (LIGHT, "at all loads", "at most 2.5", strict(all(one <= 2.5 for one in fewer[LIGHT]))),
     ):
-        rows.add(
-            claim,
-            f"{mix} mix: marked packets under DCQCN / under Dart at {loads_of(view.printed(mix))}; {told}",
-            paper[mix],
-            spell(fewer[mix], 2),
-            accept,
-            verdict,
-        )
+        rows.add(f"""
+            {claim}
+            {mix} mix: marked packets under DCQCN / under Dart at {loads_of(view.printed(mix))}; {told} | {paper[mix]}
+                | {spell(fewer[mix], 2)} | {accept} | {verdict}
+        """)
     for mix in SHORT:
         bounds = [
             [ratio_of_passed(view, mix, percent, name) for percent in view.printed(mix)]
             for name in ("passed_most", "passed_least")
         ]
-        rows.add(
-            claim,
-            f"{mix} mix: marks that reach DCQCN's senders over those that reach Dart's, after suppression (bounds)",
-            paper[mix],
-            " / ".join(
-                f"{low:.1f} or more" if high == inf else f"{low:.1f} to {high:.1f}"
-                for low, high in zip(*bounds, strict=True)
-            ),
-            "none: shown beside",
-            "calibrated",
-            judged=False,
+        passed = " / ".join(
+            f"{low:.1f} or more" if high == inf else f"{low:.1f} to {high:.1f}"
+            for low, high in zip(*bounds, strict=True)
         )
+        rows.add(f"""
+            {claim}
+            {mix} mix: marks that reach DCQCN's senders over those that reach Dart's, after suppression (bounds)
+                | {paper[mix]} | {passed} | none: shown beside | (calibrated)
+        """)
 
 
 def ratio_of_passed(view: View, mix: str, percent: int, name: str) -> float:
@@ -483,22 +414,18 @@ def table_rows(rows: Rows) -> None:
             values = [view.at(scheme, mix, percent, name) for percent in loads]
             told_by = [paper[PAPER_LOADS[mix].index(percent)] for percent in loads]
             factor = near if name == "marked" else within
-            rows.add(
-                claim,
-                f"{mix} mix: {told} at {loads_of(loads)}",
-                " / ".join(f"{one:g}" for one in told_by) + " %",
-                spell(values, 1) + " %",
-                "each within a factor 2" + (" (5 points below 10 %)" if name == "marked" else ""),
-                strict(all(factor(value, one) for value, one in zip(values, told_by, strict=True))),
-            )
-            rows.add(
-                claim,
-                f"{mix} mix: {told} rises with load",
-                "rises",
-                spell(values, 1) + " %",
-                "at each step",
-                order([a < b for a, b in pairwise(values)]),
-            )
+            rows.add(f"""
+                {claim}
+                {mix} mix: {told} at {loads_of(loads)} | {" / ".join(f"{one:g}" for one in told_by)} %
+                    | {spell(values, 1)} %
+                    | {"each within a factor 2" + (" (5 points below 10 %)" if name == "marked" else "")}
+                    | {strict(all(factor(value, one) for value, one in zip(values, told_by, strict=True)))}
+            """)
+            rows.add(f"""
+                {claim}
+                {mix} mix: {told} rises with load | rises | {spell(values, 1)} % | at each step
+                    | {order([a < b for a, b in pairwise(values)])}
+            """)
     across_rows(rows)
 
 
@@ -512,14 +439,11 @@ def across_rows(rows: Rows) -> None:
     view = rows.view
     points = [(mix, percent) for mix in SHORT for percent in view.printed(mix)]
     fewer = below(view, DART, DCQCN, points, "marked")
-    rows.add(
-        "dart-table1-values",
-        "fewer marked packets under Dart than under DCQCN, all mixes and loads",
-        "at each point",
-        f"in {sum(fewer)} of {len(fewer)} (seeds counted)",
-        "in each seed",
-        order(fewer),
-    )
+    rows.add(f"""
+        dart-table1-values
+        fewer marked packets under Dart than under DCQCN, all mixes and loads | at each point
+            | in {sum(fewer)} of {len(fewer)} (seeds counted) | in each seed | {order(fewer)}
+    """)
     for claim, name, schemes, told in (
         ("dart-table1-values", "marked", (DCQCN, DART), "marked packets"),
         ("dart-table2-values", "load_increase", (DART,), "load increase"),
@@ -530,27 +454,21 @@ def across_rows(rows: Rows) -> None:
             for percent in (20, 40)
             for fewer_short, more_short in ((LIGHT, TYPICAL), (TYPICAL, HEAVY))
         ]
-        rows.add(
-            claim,
-            f"{told} at 20 and 40 %: light below typical below heavy",
-            "light < typical < heavy",
-            f"in {sum(steps)} of {len(steps)} steps",
-            "at each load",
-            order(steps),
-        )
+        rows.add(f"""
+            {claim}
+            {told} at 20 and 40 %: light below typical below heavy | light < typical < heavy
+                | in {sum(steps)} of {len(steps)} steps | at each load | {order(steps)}
+        """)
     for told, name, low, high, paper in (
         ("load increase", "load_increase", 4, 12, "7 %"),
         ("path dilation", "dilation", 8, 25, "16 %"),
     ):
         value = mean([view.at(DART, mix, p, name) for mix in (TYPICAL, HEAVY) for p in view.printed(mix)])
-        rows.add(
-            "dart-table2-values",
-            f"{told}, mean of the typical and heavy mixes",
-            paper,
-            f"{value:.1f} %",
-            f"{low} to {high} %",
-            gain_band(value, low, high),
-        )
+        rows.add(f"""
+            dart-table2-values
+            {told}, mean of the typical and heavy mixes | {paper} | {value:.1f} % | {low} to {high} %
+                | {gain_band(value, low, high)}
+        """)
 
 
 def part_rows(rows: Rows) -> None:
@@ -563,15 +481,12 @@ def part_rows(rows: Rows) -> None:
         cuts = {
             part: [1 - ratio(view, part, DCQCN, mix, percent, "p99_us") for percent in loads] for part in (*PARTS, DART)
         }
-        rows.add(
-            "dart-fig11a-rdma79",
-            f"{mix} mix: cut of DCQCN's p99 by Dart and its parts at {loads_of(loads)}",
-            "79 % by Dart in the typical mix",
-            ", ".join(f"{part} {per_cent(each)}" for part, each in cuts.items()),
-            "none: shown beside",
-            "calibrated",
-            judged=False,
-        )
+        rows.add(f"""
+            dart-fig11a-rdma79
+            {mix} mix: cut of DCQCN's p99 by Dart and its parts at {loads_of(loads)} | 79 % by Dart in the typical mix
+                | {", ".join(f"{part} {per_cent(each)}" for part, each in cuts.items())} | none: shown beside
+                | (calibrated)
+        """)
 
 
 def headline_row(rows: Rows) -> None:
@@ -581,16 +496,12 @@ def headline_row(rows: Rows) -> None:
         loads = view.printed(mix)
         cuts = [1 - ratio(view, DART, base, mix, p, "p99_us") for base in RDMA for p in loads]
         gains = [ratio(view, DART, base, mix, p, "long_gbps") - 1 for base in RDMA for p in loads]
-        rows.add(
-            "dart-fig11a-rdma79",
-            f"the headline in the {mix} mix: cut of p99 and gain of goodput against DCQCN and TIMELY, mean of "
-            f"{loads_of(loads)}",
-            "79 and +58 %" if mix == TYPICAL else "not told",
-            f"{100 * mean(cuts):z.0f} and {100 * mean(gains):+.0f} %",
-            "none: shown beside",
-            "calibrated",
-            judged=False,
-        )
+        what = f"cut of p99 and gain of goodput against DCQCN and TIMELY, mean of {loads_of(loads)}"
+        rows.add(f"""
+            dart-fig11a-rdma79
+            the headline in the {mix} mix: {what} | {"79 and +58 %" if mix == TYPICAL else "not told"}
+                | {100 * mean(cuts):z.0f} and {100 * mean(gains):+.0f} % | none: shown beside | (calibrated)
+        """)
 
 
 def rows_of(view: View) -> list[Row]:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.dart_links import BASE_RTT_US, GOODPUT_GBPS, HEADER, LINE_BPS, MESSAGE, PAYLOAD, wire_us
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
 
 # Fig. 3: a long flow and an incast
 
@@ -144,7 +139,7 @@ def picture_3(result: Result, hops: pl.DataFrame, begin_us: float) -> Measured:
 
 def draw_3(measures: Measures) -> Figure:
     """The queue, n, the rates and the messages over time, and the long flow's recovery on a longer axis."""
-    figure = Figure(figsize=(9, 13.2), layout="constrained")
+    figure = picture(9, 13.2)
     grid = figure.add_gridspec(6, 1, height_ratios=[1.2, 1, 1, 1, 2.3, 1])
     panels: list[Axes] = [figure.add_subplot(grid[place]) for place in range(6)]
     queue, told, rate, arriving, bars, recovery = panels
@@ -203,9 +198,10 @@ def rows_3(measures: Measures) -> list[Row]:
                 exact = run["n_max"] == [k + 1] and run["cap_bps"] == [LINE_BPS / (k + 1)]
                 ours = f"{run['n_max'][0]:g}, {run['cap_bps'][0] / 1e6:.1f} Mb/s"
                 paper = f"{k + 1}, {LINE_BPS / (k + 1) / 1e6:.1f} Mb/s"
-                rows.append(
-                    Row("dart-fig3-kplus1", f"{scheme}, k = {k}: n and C/n", paper, ours, "equal", strict(exact))
-                )
+                rows += Row.table(f"""
+                    dart-fig3-kplus1
+                    {scheme}, k = {k}: n and C/n | {paper} | {ours} | equal | {strict(exact)}
+                """)
     one = {scheme: measures[scheme, CROWD, 1] for scheme in INCAST}
     again = {scheme: measures[f"{scheme}{EVERY}", CROWD, 1] for scheme in INCAST}
     # The incast's own share of the receiver's line.
@@ -214,64 +210,43 @@ def rows_3(measures: Measures) -> list[Row]:
     limit_us = drain_us + 2 * BASE_RTT_US
     enough = 0.98 * (GOODPUT_GBPS - CROWD * MESSAGE * 8 / PERIOD_US / 1e3)
     claim = "dart-fig3-shortlived"
-    row = partial(Row, claim)
     for scheme in INCAST[1:]:
         run = again[scheme]
         held = [b - a for a, b in zip(run["held_from_us"], run["held_to_us"], strict=True)]
-        rows += [
-            row(
-                f"{scheme}: the long flow is held, longest of {len(held)} incasts",
-                "as long as the short flows",
-                f"{max(held):.0f} us",
-                f"at most {limit_us:.0f} us, drain and 2 RTT",
-                band(max(held), 0, limit_us),
-            ),
-            row(
-                f"{scheme}: goodput of the long flow, an incast every 1 ms",
-                "not hurt",
-                f"{run['goodput_gbps'][0]:.2f} Gb/s",
-                f"at least {enough:.2f} Gb/s, what the incasts leave less 2 %",
-                band(run["goodput_gbps"][0], enough, GOODPUT_GBPS),
-            ),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            {scheme}: the long flow is held, longest of {len(held)} incasts | as long as the short flows
+                | {max(held):.0f} us | at most {limit_us:.0f} us, drain and 2 RTT | {band(max(held), 0, limit_us)}
+            {scheme}: goodput of the long flow, an incast every 1 ms | not hurt | {run["goodput_gbps"][0]:.2f} Gb/s
+                | at least {enough:.2f} Gb/s, what the incasts leave less 2 %
+                | {band(run["goodput_gbps"][0], enough, GOODPUT_GBPS)}
+        """)
     # How long after an incast's first message the long flow is held; up to the first one the runs are equal.
     after = {
         scheme: [a - b for a, b in zip(again[scheme]["held_from_us"], again[scheme]["incasts_us"], strict=False)]
         for scheme in ("dart-dasr", "dart-dasr-lookahead")
     }
     plain, ahead = after["dart-dasr"], after["dart-dasr-lookahead"]
+    median = {scheme: float(np.median(run["completion_us"])) for scheme, run in again.items()}
+    told = [
+        f"{scheme} {median[scheme]:.0f} and {max(run['completion_us']):.0f} us, {np.mean(run['standing_kb']):.0f} KB"
+        for scheme, run in again.items()
+    ]
     rows += [
-        row(
-            "from an incast's post to the hold, dart-dasr and dart-dasr-lookahead: the first, mean",
-            "earlier with look-ahead",
-            f"{plain[0]:.0f} and {ahead[0]:.0f} us, {np.mean(plain):.0f} and {np.mean(ahead):.0f} us",
-            "look-ahead no later",
-            strict(bool(ahead[0] <= plain[0] and np.mean(ahead) <= np.mean(plain))),
-        ),
-        row(
-            "goodput of the long flow under DCQCN and dart-dasr",
-            "DCQCN's is lower",
-            f"{again['dcqcn']['goodput_gbps'][0]:.2f} and {again['dart-dasr']['goodput_gbps'][0]:.2f} Gb/s",
-            "in order",
-            strict(again["dcqcn"]["goodput_gbps"][0] < again["dart-dasr"]["goodput_gbps"][0]),
-        ),
-        Row(
-            f"{claim} (every 1 ms)",
-            "short messages: median and longest completion; mean queue that an incast finds",
-            "latency is not hurt: below DCQCN's",
-            "; ".join(
-                f"{scheme} {np.median(run['completion_us']):.0f} and {max(run['completion_us']):.0f} us, "
-                f"{np.mean(run['standing_kb']):.0f} KB"
-                for scheme, run in again.items()
-            ),
-            "each median below DCQCN's",
-            order(
-                [
-                    bool(np.median(again[scheme]["completion_us"]) < np.median(again["dcqcn"]["completion_us"]))
-                    for scheme in INCAST[1:]
-                ]
-            ),
-        ),
+        *Row.table(f"""
+            {claim}
+            from an incast's post to the hold, dart-dasr and dart-dasr-lookahead: the first, mean
+                | earlier with look-ahead
+                | {plain[0]:.0f} and {ahead[0]:.0f} us, {np.mean(plain):.0f} and {np.mean(ahead):.0f} us
+                | look-ahead no later | {strict(bool(ahead[0] <= plain[0] and np.mean(ahead) <= np.mean(plain)))}
+            goodput of the long flow under DCQCN and dart-dasr | DCQCN's is lower
+                | {again["dcqcn"]["goodput_gbps"][0]:.2f} and {again["dart-dasr"]["goodput_gbps"][0]:.2f} Gb/s
+                | in order | {strict(again["dcqcn"]["goodput_gbps"][0] < again["dart-dasr"]["goodput_gbps"][0])}
+            {claim} (every 1 ms)
+            short messages: median and longest completion; mean queue that an incast finds
+                | latency is not hurt: below DCQCN's | {"; ".join(told)} | each median below DCQCN's
+                | {order([median[scheme] < median["dcqcn"] for scheme in INCAST[1:]])}
+        """),
         *rows_of_one(one),
     ]
     return rows
@@ -279,7 +254,6 @@ def rows_3(measures: Measures) -> list[Row]:
 
 def rows_of_one(one: dict[str, Measured]) -> list[Row]:
     """The picture in numbers; times are samples of 1 us."""
-    row = partial(Row, "dart-fig3-shortlived (one incast)")
 
     def each(schemes: tuple[str, ...], text: dict[str, str]) -> str:
         return "; ".join(f"{scheme} {text[scheme]}" for scheme in schemes)
@@ -290,36 +264,22 @@ def rows_of_one(one: dict[str, Measured]) -> list[Row]:
     lost = {s: one[s]["lost_kb"][0] for s in INCAST}
     peak = {s: max(one[s]["queue_kb"]) for s in INCAST}
     ahead = [told[s] < told["dart-dasr"] for s in ("dart-dasr-lookahead", "dart")]
-    return [
-        row(
-            f"from the incast's first packet at the receiver to 1/{CROWD + 1} at the long flow's sender",
-            "earlier with look-ahead",
-            each(INCAST[1:], {s: f"{us:.0f} us" for s, us in told.items()}),
-            "both with look-ahead before dart-dasr",
-            order(ahead),
-        ),
-        row(
-            "from the last short message's end to line rate again",
-            "only for the duration of the short flows",
-            each(INCAST[1:], {s: f"{us:.0f} us" for s, us in back.items()}),
-            f"at most 2 RTT, {2 * BASE_RTT_US:.0f} us",
-            band(max(back.values()), 0, 2 * BASE_RTT_US),
-        ),
-        row(
-            "completion of the last short message",
-            "latency is not hurt: below DCQCN's",
-            each(INCAST, {s: f"{us:.1f} us" for s, us in last.items()}),
-            "each below DCQCN's",
-            order([last[s] < last["dcqcn"] for s in INCAST[1:]]),
-        ),
-        row(
-            f"lost by the long flow in {RECOVERY_US / 1e3:g} ms, beyond the incast's own bytes; highest queue",
-            "does not hurt the long flow's throughput",
-            each(INCAST, {s: f"{lost[s]:.0f} KB, {peak[s]:.0f} KB" for s in INCAST}),
-            "each loses less than DCQCN",
-            order([lost[s] < lost["dcqcn"] for s in INCAST[1:]]),
-        ),
-    ]
+    return Row.table(f"""
+        dart-fig3-shortlived (one incast)
+        from the incast's first packet at the receiver to 1/{CROWD + 1} at the long flow's sender
+            | earlier with look-ahead | {each(INCAST[1:], {s: f"{us:.0f} us" for s, us in told.items()})}
+            | both with look-ahead before dart-dasr | {order(ahead)}
+        from the last short message's end to line rate again | only for the duration of the short flows
+            | {each(INCAST[1:], {s: f"{us:.0f} us" for s, us in back.items()})}
+            | at most 2 RTT, {2 * BASE_RTT_US:.0f} us | {band(max(back.values()), 0, 2 * BASE_RTT_US)}
+        completion of the last short message | latency is not hurt: below DCQCN's
+            | {each(INCAST, {s: f"{us:.1f} us" for s, us in last.items()})} | each below DCQCN's
+            | {order([last[s] < last["dcqcn"] for s in INCAST[1:]])}
+        lost by the long flow in {RECOVERY_US / 1000.0:g} ms, beyond the incast's own bytes; highest queue
+            | does not hurt the long flow's throughput
+            | {each(INCAST, {s: f"{lost[s]:.0f} KB, {peak[s]:.0f} KB" for s in INCAST})} | each loses less than DCQCN
+            | {order([lost[s] < lost["dcqcn"] for s in INCAST[1:]])}
+    """)
 
 
 EXPERIMENTS = (

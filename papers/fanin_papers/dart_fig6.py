@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.dart_links import HEADER, LINK_US, MESSAGE, PAYLOAD, wire_us
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, Verdict, order, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, strict
 
 # Fig. 6: a message around a hot link
 
@@ -143,7 +141,7 @@ def deflected_to(run: Measured) -> str:
 def draw_6(measures: Measures) -> Figure:
     """The network with the message's two paths, and each of its packets in time and space."""
     deflected, queued = measures[DEFLECTED, SHOWN_SEED], measures[QUEUED, SHOWN_SEED]
-    figure = Figure(figsize=(9, 12), layout="constrained")
+    figure = picture(9, 12)
     network, above, below = figure.subplots(3, 1, height_ratios=[4.6, 3.1, 2.5])
     draw_network(network, deflected, queued)
     end = 1.06 * max(queued["completion_us"][0], deflected["completion_us"][0])
@@ -293,39 +291,28 @@ def rows_6(measures: Measures) -> list[Row]:
     count = len(packets(run))
     faster = run["completion_us"][0] < queued["completion_us"][0]
 
-    def row(what: str, paper: str, ours: str, accept: str, verdict: Verdict) -> Row:
-        return Row(claim, what, paper, ours, accept, verdict)
-
     rows = [
-        row(
-            "links crossed with one misroute",
-            "2 more than the shortest way",
-            f"{run['links'][0]:g} of {run['shortest'][0]:g}, {run['deflections'][0]:g} misroute",
-            "2 more",
-            strict(run["links"][0] == run["shortest"][0] + 2 and run["deflections"][0] == 1),
+        *Row.table(f"""
+            {claim}
+            links crossed with one misroute | 2 more than the shortest way
+                | {run["links"][0]:g} of {run["shortest"][0]:g}, {run["deflections"][0]:g} misroute | 2 more
+                | {strict(run["links"][0] == run["shortest"][0] + 2 and run["deflections"][0] == 1)}
+            packets out of order | 0
+                | {run["reordered"][0]:g} of {count}, {"all one way" if one_way else "on different ways"} | 0
+                | {strict(run["reordered"][0] == 0)}
+        """),
+        Row.of(
+            claim,
+            "the decision | well below an RTT "
+            f"| at {turned[0] if turned else 'no switch'}, as the first packet joins {met:.0f} KB, {first:.1f} us "
+            "after the post | at the first packet's enqueue, all packets "
+            f"| {strict(turned == [agg] * count and lowest > THRESHOLD_KB)}",
         ),
-        row(
-            "packets out of order",
-            "0",
-            f"{run['reordered'][0]:g} of {count}, {'all one way' if one_way else 'on different ways'}",
-            "0",
-            strict(run["reordered"][0] == 0),
-        ),
-        row(
-            "the decision",
-            "well below an RTT",
-            f"at {turned[0] if turned else 'no switch'}, as the first packet joins {met:.0f} KB, "
-            f"{first:.1f} us after the post",
-            "at the first packet's enqueue, all packets",
-            strict(turned == [agg] * count and lowest > THRESHOLD_KB),
-        ),
-        row(
-            "completion, deflected and queued",
-            "deflected is faster",
-            f"{run['completion_us'][0]:.1f} and {queued['completion_us'][0]:.1f} us",
-            "in order",
-            strict(faster),
-        ),
+        *Row.table(f"""
+            {claim}
+            completion, deflected and queued | deflected is faster
+                | {run["completion_us"][0]:.1f} and {queued["completion_us"][0]:.1f} us | in order | {strict(faster)}
+        """),
     ]
     pairs = [
         (m, measures[QUEUED, key[1]]) for key, m in measures.items() if key[0] == DEFLECTED and m["deflections"][0] > 0
@@ -338,33 +325,21 @@ def rows_6(measures: Measures) -> list[Row]:
             longer = [
                 m["links"][0] == m["shortest"][0] + 2 * m["deflections"][0] and m["reordered"][0] == 0 for m, _ in some
             ]
-            sooner = [m["completion_us"][0] < q["completion_us"][0] for m, q in some]
-            rows += [
-                row(
-                    f"all seeds with {what}: 2 links more for each, in order",
-                    "each",
-                    f"{sum(longer)} of {len(some)}",
-                    "all",
-                    order(longer),
-                ),
-                row(
-                    f"all seeds with {what}: faster than queued",
-                    "each",
-                    f"{sum(sooner)} of {len(some)}",
-                    "all",
-                    order(sooner),
-                ),
-            ]
+            beats = [m["completion_us"][0] < q["completion_us"][0] for m, q in some]
+            rows += Row.table(f"""
+                {claim}
+                all seeds with {what}: 2 links more for each, in order | each | {sum(longer)} of {len(some)} | all
+                    | {order(longer)}
+                all seeds with {what}: faster than queued | each | {sum(beats)} of {len(some)} | all | {order(beats)}
+            """)
+    more = lanes["links"][0] == lanes["shortest"][0] + 2
+    sooner = lanes["completion_us"][0] < queued["completion_us"][0]
     rows.append(
-        row(
-            "lanes as by default, two: links crossed, completion",
-            "2 more than the shortest way, faster than queued",
-            f"{lanes['links'][0]:g} of {lanes['shortest'][0]:g}, {lanes['completion_us'][0]:.1f} us: "
-            "it passes the long flows in its own lane",
-            "2 more and faster",
-            strict(
-                lanes["links"][0] == lanes["shortest"][0] + 2 and lanes["completion_us"][0] < queued["completion_us"][0]
-            ),
+        Row.of(
+            claim,
+            "lanes as by default, two: links crossed, completion | 2 more than the shortest way, faster than queued "
+            f"| {lanes['links'][0]:g} of {lanes['shortest'][0]:g}, {lanes['completion_us'][0]:.1f} us: "
+            f"it passes the long flows in its own lane | 2 more and faster | {strict(more and sooner)}",
         )
     )
     return rows

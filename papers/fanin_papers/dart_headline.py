@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import pairwise
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-from fanin.plot import label_axes
-from fanin.plot.axes import set_axis
+from fanin import Result
+from fanin.plot import label_axes, set_axis
 from fanin.style import style_of
 from fanin_papers.common import SEEDS
 from fanin_papers.dart_mix import LOADS, SHORT_SHARE, TABLE_1, TABLE_2, at
@@ -35,12 +35,7 @@ from fanin_papers.dart_readings import (
     WHOLE,
     sweep,
 )
-from fanin_papers.experiment import Experiment, Key, Measured, Measures, Row, Verdict, band, gain_band, order, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin_papers.experiment import Experiment, Key, Measured, Measures, Row, band, gain_band, order, strict
 
 PAPER = {20: {IOFD: 0.69, DASR_LA: 0.21, DART: 0.16}, 60: {IOFD: 0.21, DASR_LA: 0.23, DART: 0.07}}
 """Fig. 14, p99 over DCQCN's, as far as section VI-C prints it. Pri-Q, it says, does not improve at low loads."""
@@ -282,11 +277,6 @@ def judged(measures: Measures) -> list[Row]:
     return [*priority(measures), *low_load(measures), *middle(measures), *high_load(measures), *look_ahead(measures)]
 
 
-def text_row(claim: str, what: str, paper: str, ours: str, accept: str, verdict: Verdict) -> Row:
-    """A row that is judged, under the text's reading."""
-    return Row(claim, f"{what} ({TEXT})", paper, ours, accept, verdict)
-
-
 def priority(measures: Measures) -> list[Row]:
     """Claim `dart-fig14-priq`."""
     claim = "dart-fig14-priq"
@@ -296,51 +286,32 @@ def priority(measures: Measures) -> list[Row]:
         high[PRIQ]["p99_us"] / high[DCQCN]["p99_us"] < low[PRIQ]["p99_us"] / low[DCQCN]["p99_us"]
         for low, high in zip(each[20], each[60], strict=True)
     ]
-    found = [
-        text_row(
-            claim,
-            "p99 of Pri-Q over DCQCN's at 20 %",
-            "no improvement",
-            f"{ratio[20]:.2f}",
-            "0.85 to 1.1",
-            band(ratio[20], 0.85, 1.1),
-        ),
-        text_row(
-            claim,
-            "p99 of Pri-Q over DCQCN's, 20 and 60 %",
-            "lower at 60 %",
-            f"{ratio[20]:.2f}, {ratio[60]:.2f}",
-            "in each seed",
-            order(falls),
-        ),
-    ]
+    found = Row.table(f"""
+        {claim}
+        p99 of Pri-Q over DCQCN's at 20 % ({TEXT}) | no improvement | {ratio[20]:.2f} | 0.85 to 1.1
+            | {band(ratio[20], 0.85, 1.1)}
+        p99 of Pri-Q over DCQCN's, 20 and 60 % ({TEXT}) | lower at 60 % | {ratio[20]:.2f}, {ratio[60]:.2f}
+            | in each seed | {order(falls)}
+    """)
     for scheme in (IOFD, DASR_LA):
         worse = [run[PRIQ]["p99_us"] > run[scheme]["p99_us"] for p in (40, 60) for run in each[p]]
-        found.append(
-            text_row(
-                claim,
-                f"p99 at 40 and 60 %, us: Pri-Q and {LABELS[scheme]}",
-                "Pri-Q is higher",
-                "; ".join(
-                    f"{tail(measures, TEXT, PRIQ, p):.0f} and {tail(measures, TEXT, scheme, p):.0f}" for p in (40, 60)
-                ),
-                "in each seed",
-                order(worse),
-            )
-        )
+        tails = (f"{tail(measures, TEXT, PRIQ, p):.0f} and {tail(measures, TEXT, scheme, p):.0f}" for p in (40, 60))
+        found += Row.table(f"""
+            {claim}
+            p99 at 40 and 60 %, us: Pri-Q and {LABELS[scheme]} ({TEXT}) | Pri-Q is higher | {"; ".join(tails)}
+                | in each seed | {order(worse)}
+        """)
     return found
 
 
 def cuts(measures: Measures, percent: int, bands: dict[str, tuple[float, float]], paper: dict[str, str]) -> list[Row]:
     """Cuts of DCQCN's tail at a load against bands."""
     return [
-        text_row(
+        Row.of(
             f"dart-fig14-load{percent}",
-            f"cut of DCQCN's p99 at {percent} % by {LABELS[scheme]}",
-            paper[scheme],
-            f"{100 * cut(measures, TEXT, scheme, percent):.0f} %",
-            f"{100 * low:.0f} to {100 * high:.0f} %",
-            gain_band(cut(measures, TEXT, scheme, percent), low, high),
+            f"cut of DCQCN's p99 at {percent} % by {LABELS[scheme]} ({TEXT}) | {paper[scheme]} "
+            f"| {100 * cut(measures, TEXT, scheme, percent):.0f} % | {100 * low:.0f} to {100 * high:.0f} % "
+            f"| {gain_band(cut(measures, TEXT, scheme, percent), low, high)}",
         )
         for scheme, (low, high) in bands.items()
     ]
@@ -354,7 +325,9 @@ def ordered(measures: Measures, percent: int, chain: tuple[str, ...], paper: str
         for first, second in pairwise(chain)
     ]
     ours = ", ".join(f"{LABELS[scheme]} {tail(measures, TEXT, scheme, percent):.0f}" for scheme in chain)
-    return text_row(f"dart-fig14-load{percent}", f"p99 at {percent} %, us", paper, ours, accept, order(pairs))
+    return Row.of(
+        f"dart-fig14-load{percent}", f"p99 at {percent} %, us ({TEXT}) | {paper} | {ours} | {accept} | {order(pairs)}"
+    )
 
 
 def low_load(measures: Measures) -> list[Row]:
@@ -377,14 +350,11 @@ def middle(measures: Measures) -> list[Row]:
     chain = (DCQCN, IOFD, DASR_LA, DART)
     return [
         ordered(measures, 40, chain, "falls along this order", "each step, each seed", ties=False),
-        text_row(
-            "dart-fig14-load40",
-            "marked packets of short messages at 40 %: IOFD-only and DCQCN",
-            "IOFD-only has fewer",
-            shares,
-            "in each seed",
-            order(fewer),
-        ),
+        *Row.table(f"""
+            dart-fig14-load40
+            marked packets of short messages at 40 %: IOFD-only and DCQCN ({TEXT}) | IOFD-only has fewer | {shares}
+                | in each seed | {order(fewer)}
+        """),
     ]
 
 
@@ -400,8 +370,9 @@ def high_load(measures: Measures) -> list[Row]:
     ours = ", ".join(f"{LABELS[s]} {tail(measures, TEXT, s, 60):.0f}" for s in (DCQCN, IOFD, DASR_LA, DART))
     return [
         *cuts(measures, 60, bands, paper),
-        text_row(
-            "dart-fig14-load60", "p99 of all four at 60 %, us", "Dart is lowest", ours, "in each seed", order(lowest)
+        Row.of(
+            "dart-fig14-load60",
+            f"p99 of all four at 60 %, us ({TEXT}) | Dart is lowest | {ours} | in each seed | {order(lowest)}",
         ),
         ordered(measures, 60, (DASR_LA, IOFD), "IOFD-only at most DASR-only", "in each seed", ties=True),
     ]
@@ -419,26 +390,15 @@ def look_ahead(measures: Measures) -> list[Row]:
         for run in runs_of(measures, p)
         for first, second in pairwise(chain)
     ]
-    return [
-        text_row(
-            claim,
-            "p99 at 20 %, us: DASR-only and DASR without look-ahead",
-            "a sizable difference",
-            f"{tail(measures, TEXT, DASR_LA, 20):.0f} and {tail(measures, TEXT, DASR, 20):.0f}",
-            "at most 0.95 of it, in each seed",
-            order(helped),
-        ),
-        text_row(
-            claim,
-            "medians at 20 / 40 / 60 %, us: DCQCN, DASR-only, Dart",
-            "as the tails: falls along this order",
-            " / ".join(
-                ", ".join(f"{at(measures, (TEXT, scheme, p), 'p50_us'):.0f}" for scheme in chain) for p in LOADS
-            ),
-            "each step, load and seed",
-            order(medians),
-        ),
-    ]
+    middle = [", ".join(f"{at(measures, (TEXT, scheme, p), 'p50_us'):.0f}" for scheme in chain) for p in LOADS]
+    return Row.table(f"""
+        {claim}
+        p99 at 20 %, us: DASR-only and DASR without look-ahead ({TEXT}) | a sizable difference
+            | {tail(measures, TEXT, DASR_LA, 20):.0f} and {tail(measures, TEXT, DASR, 20):.0f}
+            | at most 0.95 of it, in each seed | {order(helped)}
+        medians at 20 / 40 / 60 %, us: DCQCN, DASR-only, Dart ({TEXT}) | as the tails: falls along this order
+            | {" / ".join(middle)} | each step, load and seed | {order(medians)}
+    """)
 
 
 def identity(measures: Measures) -> list[Row]:
@@ -448,16 +408,13 @@ def identity(measures: Measures) -> list[Row]:
         (percent, at(measures, (TEXT, DART, percent), "load_increase"), expected(measures, TEXT, percent))
         for percent in loads(measures, TEXT)
     ]
-    return [
-        Row(
-            "dart-table2-identity",
-            f"load increase / (path dilation by bytes x measured share of short bytes), {TEXT}",
-            "1: only short messages are deflected",
-            ", ".join(f"{got / product:.3f} at {percent} %" for percent, got, product in parts),
-            "within 3 %",
-            strict(all(abs(got / product - 1) <= 0.03 for _, got, product in parts)),
-        )
-    ]
+    return Row.table(f"""
+        dart-table2-identity
+        load increase / (path dilation by bytes x measured share of short bytes), {TEXT}
+            | 1: only short messages are deflected
+            | {", ".join(f"{got / product:.3f} at {percent} %" for percent, got, product in parts)} | within 3 %
+            | {strict(all((abs(got / product - 1) <= 0.03 for _, got, product in parts)))}
+    """)
 
 
 def expected(measures: Measures, name: str, percent: int) -> float:
@@ -505,14 +462,10 @@ def headline(measures: Measures, name: str) -> Row:
     mean = float(np.mean([value for values in ratios.values() for value in values]))
     shown = "; ".join(f"{LABELS[s]} {', '.join(f'{value:.2f}' for value in values)}" for s, values in ratios.items())
     holds = min(value for values in ratios.values() for value in values) >= 2
-    return Row(
+    return Row.of(
         "dart-fig11a-rdma79",
-        f"{point(name, ran)}: p99 over Dart's",
-        "4.8",
-        f"{mean:.2f} ({shown})",
-        "3 to 7, each at least 2",
-        band(mean, 3, 7) if holds else "differs",
-        judged=False,
+        f"{point(name, ran)}: p99 over Dart's | 4.8 | {mean:.2f} ({shown}) | 3 to 7, each at least 2 "
+        f"| ({band(mean, 3, 7) if holds else 'differs'})",
     )
 
 
@@ -527,14 +480,10 @@ def carried(measures: Measures, name: str, percent: int) -> Row:
         f"{100 * at(measures, (name, scheme, percent), 'tor-uplink_used'):.0f} %"
         for scheme in (DCQCN, TIMELY, DART)
     )
-    return Row(
+    return Row.of(
         "dart-fig13a-throughput",
-        f"{point(name, [percent])}: Gb/s of payload offered ({short:.0f} short, {long:.0f} long) and carried",
-        "not told",
-        got,
-        "none: shown beside",
-        "calibrated",
-        judged=False,
+        f"{point(name, [percent])}: Gb/s of payload offered ({short:.0f} short, {long:.0f} long) and carried "
+        f"| not told | {got} | none: shown beside | (calibrated)",
     )
 
 
@@ -554,15 +503,15 @@ def tables(measures: Measures) -> list[Row]:
             low <= 2 * paper and high >= paper / 2
             for low, high, paper in zip(least, most, TABLE_1["dart"], strict=True)
         ]
+        passed = " / ".join(f"{low:.1f} to {high:.1f}" for low, high in zip(least, most, strict=True))
+        # The name of a point has a column's mark in it.
         found.append(
             Row(
                 "dart-table1-values",
                 f"reading {name}: marked packets of short messages at 20 / 40 / 60 %: set by switches, and "
                 "passed on to DCQCN (between these bounds)",
                 "DCQCN 17 / 41 / 67 %, Dart 6 / 11 / 14 %",
-                f"DCQCN {spell(baseline)}; Dart {spell(before)} set, "
-                + " / ".join(f"{low:.1f} to {high:.1f}" for low, high in zip(least, most, strict=True))
-                + " passed on",
+                f"DCQCN {spell(baseline)}; Dart {spell(before)} set, {passed} passed on",
                 "Dart's passed on within a factor 2",
                 strict(all(near)),
                 judged=False,
@@ -602,14 +551,10 @@ def switched(measures: Measures, base: str, what: str) -> Row:
     )
     pair = DCQCN in ran and DART in ran
     ratio = once(measures, what, DCQCN) / once(measures, what, DART) if pair else float("nan")
-    return Row(
+    return Row.of(
         "dart-fig11a-rdma79",
-        f"reading {base.split(':')[0]}, 40 %: {what.split(' | ')[1]}: p99",
-        "4.8 times Dart's",
-        got + (f"; ratio {ratio:.2f}" if pair else ""),
-        "none: switches a cause",
-        "calibrated",
-        judged=False,
+        f"reading {base.split(':')[0]}, 40 %: {what.split(' | ')[1]}: p99 | 4.8 times Dart's "
+        f"| {got + (f'; ratio {ratio:.2f}' if pair else '')} | none: switches a cause | (calibrated)",
     )
 
 

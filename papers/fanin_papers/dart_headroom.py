@@ -8,20 +8,17 @@ with a buffer that is never full. Each case also runs on the wire (docs/wire.md)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes
 from fanin_papers import dart_testbed
-from fanin_papers.dart_testbed import HARDWARE, PAPER_RTT_US, quantile
+from fanin_papers.common import picture, quantile
+from fanin_papers.dart_testbed import HARDWARE, PAPER_RTT_US
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, strict
 from fanin_papers.hpcc_runs import queued, watched
 from fanin_papers.on_wire import EVERY_US, NO_PAUSES, SIMULATOR, WIRE, compared, in_both, slower
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 WHOLE = "1"
 SHARES = (WHOLE, "0.98", "0.96")
@@ -69,7 +66,7 @@ def measure(result: Result) -> Measured:
 
 def draw(measures: Measures) -> Figure:
     """The queue over time, and the times until the long flow is slower, burst by burst."""
-    figure = Figure(figsize=(12, 4.6), layout="constrained")
+    figure = picture(12, 4.6, "DASR in the NIC with shares of the whole line, and of a little less")
     left, right = figure.subplots(1, 2)
     for number, share in enumerate(SHARES):
         run = measures[SIMULATOR, share, 1]
@@ -85,7 +82,6 @@ def draw(measures: Measures) -> Figure:
     label_axes(left, "queue in front of the receiver", "time (ms)", "KB")
     label_axes(right, "time until the long flow is slower", "burst", "us", legend=False)
     right.legend(frameon=False, fontsize=9, loc="upper left")
-    figure.suptitle("DASR in the NIC with shares of the whole line, and of a little less", fontsize=12)
     return figure
 
 
@@ -120,7 +116,7 @@ def rows(measures: Measures) -> list[Row]:
             ),
         )
         found += [
-            Row(claim, what, "not in the paper", ours, accept, strict(holds), judged=False)
+            Row.of(claim, f"{what} | not in the paper | {ours} | {accept} | ({strict(holds)})")
             for what, ours, accept, holds in told
         ]
     return found

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
-from fanin_papers.common import mean
-from fanin_papers.experiment import (
-    Key,
-    Measures,
-    pooled,
-)
-
-if TYPE_CHECKING:
-    from fanin.result import Result
-    from fanin.run_folder import TrafficSummary
+from fanin import Result
+from fanin_papers.common import mean, pooled
+from fanin_papers.experiment import Key, Measures
 
 LOADS = (20, 40, 60)
 """Per cent of the capacity of the ToR uplinks (row E11)."""
@@ -84,6 +78,6 @@ def at(measures: Measures, key: Key, name: str) -> float:
     return mean(pooled(measures, key, name))
 
 
-def traffic(result: Result, name: str) -> TrafficSummary:
+def traffic(result: Result, name: str) -> Mapping[str, Any]:
     """The summary of one traffic."""
     return next(t for t in result.summary()["traffics"] if t["traffic"] == name)

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fanin_papers.common import SEEDS, seeds
+from fanin import Result
+from fanin_papers.common import SEEDS, pooled, seeds
 from fanin_papers.dart_headline import detours, marks
 from fanin_papers.dart_mix import CALIBRATED_US, EVERY_SERVER, at, jitter, load, population, traffic
 from fanin_papers.dart_typical import TCP
-from fanin_papers.experiment import Change, Key, Measured, Measures, pooled
-
-if TYPE_CHECKING:
-    from fanin.result import Result
+from fanin_papers.experiment import Change, Key, Measured, Measures
 
 TYPICAL, LIGHT, HEAVY = "typical", "light", "heavy"
 

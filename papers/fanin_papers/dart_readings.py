@@ -266,10 +266,7 @@ def sweep(quick: bool) -> dict[Key, Change]:
                 for seed in seeds(quick) if name in THREE_SEEDS else SEEDS[:1]:
                     runs[name, scheme, percent, seed] = Change(scheme, reading(name, size, percent, seed))
     seed = SEEDS[0]
-    for base, switches in (
-        (TEXT, switches_of_text(size, 40)),
-        (CONNECTIONS, switches_of_connections(size, 40, seed)),
-    ):
+    for base, switches in ((TEXT, switches_of_text(size, 40)), (CONNECTIONS, switches_of_connections(size, 40, seed))):
         for (what, scheme), (preset, changes) in switches.items() if not quick else ():
             runs[f"{base} | {what}", scheme, 40, seed] = Change(preset, changes)
     for percent in LOADS if not quick else ():

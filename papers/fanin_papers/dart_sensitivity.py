@@ -7,9 +7,8 @@ that, one seed of the other two readings of the long flows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
@@ -33,9 +32,6 @@ from fanin_papers.dart_mixes import (
 )
 from fanin_papers.dart_readings import IOFD, dart_with, table, with_scheme
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, order, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 THRESHOLDS = (5, 15, 20)
 """In KB; the preset has 15."""
@@ -146,41 +142,29 @@ def threshold_rows(rows: Rows) -> None:
         tails = [view.each(name, TYPICAL, percent, "p99_us") for name in names]
         far = p99(view, names[2], percent) / p99(view, DCQCN, percent)
         near = p99(view, names[1], percent) / p99(view, names[0], percent)
-        rows.add(
-            claim,
-            f"deflection alone at {percent} %: p99 with 5 / 15 / 20 KB, us",
-            "worse with 20 KB",
-            spell(p99(view, name, percent) for name in names),
-            "5 and 15 KB below 20 KB in each seed",
-            order([one < last for each in tails[:2] for one, last in zip(each, tails[2], strict=True)]),
-        )
-        rows.add(
-            claim,
-            f"deflection alone at {percent} %: p99 with 15 KB / with 5 KB",
-            "both work well",
-            f"{near:.2f}",
-            "0.7 to 1.4",
-            in_band([near], 0.7, 1.4),
-        )
-        rows.add(
-            claim,
-            f"deflection alone at {percent} %: p99 with 20 KB / DCQCN's",
-            "as without deflection",
-            f"{far:.2f}",
-            "at least 0.9",
-            strict(far >= 0.9),
-        )
+        rows.add(f"""
+            {claim}
+            deflection alone at {percent} %: p99 with 5 / 15 / 20 KB, us | worse with 20 KB
+                | {spell(p99(view, name, percent) for name in names)} | 5 and 15 KB below 20 KB in each seed
+                | {order([one < last for each in tails[:2] for one, last in zip(each, tails[2], strict=True)])}
+        """)
+        rows.add(f"""
+            {claim}
+            deflection alone at {percent} %: p99 with 15 KB / with 5 KB | both work well | {near:.2f} | 0.7 to 1.4
+                | {in_band([near], 0.7, 1.4)}
+        """)
+        rows.add(f"""
+            {claim}
+            deflection alone at {percent} %: p99 with 20 KB / DCQCN's | as without deflection | {far:.2f} | at least 0.9
+                | {strict(far >= 0.9)}
+        """)
         share = deflections(view, names[2], percent) / deflections(view, names[1], percent)
-        rows.add(
-            claim,
-            f"deflection alone at {percent} %: deflections with 20 KB / with 15 KB",
-            "nearly none",
-            f"{share:.2f} (per message "
-            + spell((deflections(view, name, percent) for name in names), 3)
-            + " with 5 / 15 / 20 KB)",
-            "below 0.5",
-            strict(share < 0.5),
-        )
+        each = spell((deflections(view, name, percent) for name in names), 3)
+        rows.add(f"""
+            {claim}
+            deflection alone at {percent} %: deflections with 20 KB / with 15 KB | nearly none
+                | {share:.2f} (per message {each} with 5 / 15 / 20 KB) | below 0.5 | {strict(share < 0.5)}
+        """)
 
 
 def cuts_by_size(view: View, percent: int) -> list[float]:
@@ -193,24 +177,14 @@ def size_rows(rows: Rows) -> None:
     """Claim `dart-sens-size`."""
     for percent in rows.view.loads(TYPICAL):
         cuts = cuts_by_size(rows.view, percent)
-        rows.add(
-            "dart-sens-size",
-            f"cut of DCQCN's p99 at {percent} % for 2 / 4 / 8 KB",
-            "alike",
-            per_cent(cuts),
-            "within 15 points",
-            strict(max(cuts) - min(cuts) <= 0.15),
-            judged=percent < FULL,
-        )
-        rows.add(
-            "dart-sens-size",
-            f"the same at {percent} %: a gain for each size",
-            "a gain",
-            per_cent(cuts),
-            "above 0",
-            strict(min(cuts) > 0),
-            judged=percent < FULL,
-        )
+        table = f"""
+            dart-sens-size
+            cut of DCQCN's p99 at {percent} % for 2 / 4 / 8 KB | alike | {per_cent(cuts)} | within 15 points
+                | {strict(max(cuts) - min(cuts) <= 0.15)}
+            the same at {percent} %: a gain for each size | a gain | {per_cent(cuts)} | above 0
+                | {strict(min(cuts) > 0)}
+        """
+        rows.add(table, judged=percent < FULL)
 
 
 def gains(view: View, percent: int) -> list[float]:
@@ -227,33 +201,24 @@ def degree_rows(rows: Rows) -> None:
         if percent == FULL:
             continue
         ratios = gains(view, percent)
-        rows.add(
-            claim,
-            f"p99 of DCQCN / Dart's at {percent} % with degree 6 / 16 / 26",
-            "grows with the degree",
-            spell(ratios, 2),
-            "at each step, up to 5 %",
-            order([low <= 1.05 * high for low, high in pairwise(ratios)]),
-        )
-        rows.add(
-            claim,
-            f"p99 of DCQCN / Dart's at {percent} % with degree 26",
-            "a gain",
-            f"{ratios[-1]:.2f}",
-            "above 1: there is a gain that can grow",
-            strict(ratios[-1] > 1),
-        )
+        rows.add(f"""
+            {claim}
+            p99 of DCQCN / Dart's at {percent} % with degree 6 / 16 / 26 | grows with the degree | {spell(ratios, 2)}
+                | at each step, up to 5 % | {order([low <= 1.05 * high for low, high in pairwise(ratios)])}
+        """)
+        rows.add(f"""
+            {claim}
+            p99 of DCQCN / Dart's at {percent} % with degree 26 | a gain | {ratios[-1]:.2f}
+                | above 1: there is a gain that can grow | {strict(ratios[-1] > 1)}
+        """)
     if FULL not in view.loads(TYPICAL):
         return
     last = gains(view, FULL)
-    rows.add(
-        claim,
-        f"p99 of DCQCN / Dart's at {FULL} % with degree 6 / 16 / 26, of which the last counts",
-        "no gain: saturated",
-        spell(last, 2),
-        "below 1.3",
-        strict(last[-1] < 1.3),
-    )
+    rows.add(f"""
+        {claim}
+        p99 of DCQCN / Dart's at {FULL} % with degree 6 / 16 / 26, of which the last counts | no gain: saturated
+            | {spell(last, 2)} | below 1.3 | {strict(last[-1] < 1.3)}
+    """)
 
 
 def token_rows(rows: Rows) -> None:
@@ -262,22 +227,16 @@ def token_rows(rows: Rows) -> None:
     percent = token_load(view.reading)
     tails = {count: p99(view, with_tokens(count), percent) for count in TOKENS}
     told = ", ".join(f"{count}: {tail:.0f}" for count, tail in tails.items())
-    rows.add(
-        claim,
-        f"p99 at {percent} % by tokens, us",
-        "falls up to 4",
-        told,
-        "from 0 to 1, 2 and 4 at each step",
-        order([tails[high] < tails[low] for low, high in pairwise((0, 1, 2, 4))]),
-    )
-    rows.add(
-        claim,
-        f"p99 at {percent} % with 7 tokens, the most that the field holds, / with 4",
-        "no more gain",
-        f"{tails[7] / tails[4]:.3f}",
-        "at least 0.95",
-        strict(tails[7] >= 0.95 * tails[4]),
-    )
+    rows.add(f"""
+        {claim}
+        p99 at {percent} % by tokens, us | falls up to 4 | {told} | from 0 to 1, 2 and 4 at each step
+            | {order([tails[high] < tails[low] for low, high in pairwise((0, 1, 2, 4))])}
+    """)
+    rows.add(f"""
+        {claim}
+        p99 at {percent} % with 7 tokens, the most that the field holds, / with 4 | no more gain
+            | {tails[7] / tails[4]:.3f} | at least 0.95 | {strict(tails[7] >= 0.95 * tails[4])}
+    """)
 
 
 def table_rows(rows: Rows) -> None:
@@ -289,24 +248,20 @@ def table_rows(rows: Rows) -> None:
         if percent in view.loads(TYPICAL, TABLE):
             entries, most = (view.at(TABLE, TYPICAL, percent, name) for name in ("entries", "peak"))
             # Markov: the share of the time with 9 entries or more is at most the mean over 9.
-            rows.add(
-                claim,
-                f"64 entries at {percent} %: share of the time with more than 8 in use at a switch, at most (mean / 9)",
-                "4 to 8 overlap",
-                f"{100 * entries / 9:.2f} % (mean {entries:.3f}, most ever {most:.0f})",
-                "1 %: a 99th percentile of at most 8",
-                strict(entries / 9 <= 0.01),
-                judged,
-            )
-        rows.add(
-            claim,
-            f"8 entries at {percent} %: refused for a full table, of all attempts",
-            "8 entries are enough",
-            f"{100 * refused / (refused + deflected):.2f} %",
-            "below 5 %",
-            strict(refused < 0.05 * (refused + deflected)),
-            judged,
-        )
+            table = f"""
+                {claim}
+                64 entries at {percent} %: share of the time with more than 8 in use at a switch, at most (mean / 9)
+                    | 4 to 8 overlap | {100 * entries / 9:.2f} % (mean {entries:.3f}, most ever {most:.0f})
+                    | 1 %: a 99th percentile of at most 8 | {strict(entries / 9 <= 0.01)}
+            """
+            rows.add(table, judged)
+        table = f"""
+            {claim}
+            8 entries at {percent} %: refused for a full table, of all attempts | 8 entries are enough
+                | {100 * refused / (refused + deflected):.2f} % | below 5 %
+                | {strict(refused < 0.05 * (refused + deflected))}
+        """
+        rows.add(table, judged)
 
 
 def faster_rows(rows: Rows) -> None:
@@ -315,15 +270,12 @@ def faster_rows(rows: Rows) -> None:
     if not view.loads(TYPICAL, TIMELY):
         return
     shown = {case: view.each(case, TYPICAL, MIDDLE, "long_gbps")[0] for case in (DART, DCQCN, *faster())}
-    rows.add(
-        "dart-fig13a-throughput",
-        f"goodput of long flows at {MIDDLE} % with larger steps, one seed, Gb/s",
-        "Dart +48 and +68 %",
-        ", ".join(f"{case}: {value:.0f}" for case, value in shown.items()),
-        "none: switches a cause",
-        "calibrated",
-        judged=False,
-    )
+    rows.add(f"""
+        dart-fig13a-throughput
+        goodput of long flows at {MIDDLE} % with larger steps, one seed, Gb/s | Dart +48 and +68 %
+            | {", ".join(f"{case}: {value:.0f}" for case, value in shown.items())} | none: switches a cause
+            | (calibrated)
+    """)
 
 
 def rows(measures: Measures) -> list[Row]:
@@ -338,40 +290,21 @@ def rows(measures: Measures) -> list[Row]:
     return found
 
 
-def draw_threshold(axes: Axes, view: View) -> None:
-    """Deflection alone over the threshold."""
-    for percent in view.loads(TYPICAL):
-        values = [p99(view, at_threshold(one), percent) / p99(view, DCQCN, percent) for one in THRESHOLDS]
-        axes.plot(THRESHOLDS, values, marker="o", label=f"{percent} % load", **indexed_line(LOADS.index(percent)))
-    axes.axhline(1, color="black", linewidth=0.8)
-    label_axes(axes, "Deflection alone", "threshold (KB)", "p99 / DCQCN's", legend=False)
+def panels(view: View) -> list[tuple[str, str, Sequence[float], dict[int, list[float]]]]:
+    """Each panel's title, the label and the values of its x axis, and by load the tails over DCQCN's."""
+    loads, some = view.loads(TYPICAL), token_load(view.reading)
 
+    def over(percent: int, cases: Iterable[str]) -> list[float]:
+        return [p99(view, case, percent) / p99(view, DCQCN, percent) for case in cases]
 
-def draw_sizes(axes: Axes, view: View) -> None:
-    """Dart over the size of messages."""
-    for percent in view.loads(TYPICAL):
-        values = [1 - cut for cut in cuts_by_size(view, percent)]
-        axes.plot((2, 4, 8), values, marker="o", label=f"{percent} % load", **indexed_line(LOADS.index(percent)))
-    axes.axhline(1, color="black", linewidth=0.8)
-    label_axes(axes, "Dart by size", "size of the messages (KB)", "p99 / DCQCN's", legend=False)
-
-
-def draw_degree(axes: Axes, view: View) -> None:
-    """Dart over the degree of incasts."""
-    for percent in view.loads(TYPICAL):
-        values = [1 / gain for gain in gains(view, percent)]
-        axes.plot(DEGREES, values, marker="o", label=f"{percent} % load", **indexed_line(LOADS.index(percent)))
-    axes.axhline(1, color="black", linewidth=0.8)
-    label_axes(axes, "Dart by degree", "senders of an incast", "p99 / DCQCN's", legend=False)
-
-
-def draw_tokens(axes: Axes, view: View) -> None:
-    """Dart over the number of tokens."""
-    percent = token_load(view.reading)
-    values = [p99(view, with_tokens(count), percent) / p99(view, DCQCN, percent) for count in TOKENS]
-    axes.plot(TOKENS, values, marker="o", **indexed_line(LOADS.index(percent)))
-    axes.axhline(1, color="black", linewidth=0.8)
-    label_axes(axes, "Dart by tokens", "tokens of a message", "p99 / DCQCN's", legend=False)
+    sizes = {percent: [1 - cut for cut in cuts_by_size(view, percent)] for percent in loads}
+    degrees = {percent: [1 / gain for gain in gains(view, percent)] for percent in loads}
+    return [
+        ("Deflection alone", "threshold (KB)", THRESHOLDS, {p: over(p, map(at_threshold, THRESHOLDS)) for p in loads}),
+        ("Dart by size", "size of the messages (KB)", (2, 4, 8), sizes),
+        ("Dart by degree", "senders of an incast", DEGREES, degrees),
+        ("Dart by tokens", "tokens of a message", TOKENS, {some: over(some, map(with_tokens, TOKENS))}),
+    ]
 
 
 def draw(measures: Measures) -> Figure:
@@ -383,14 +316,16 @@ def draw(measures: Measures) -> Figure:
     }
     views = [view for name in told if (view := View(measures, name)).loads(TYPICAL)]
     figure = Figure(figsize=(14, 3.6 * len(views) + 0.9), layout="constrained")
-    panels: tuple[Callable[[Axes, View], None], ...] = (draw_threshold, draw_sizes, draw_degree, draw_tokens)
     parts = figure.subfigures(len(views), 1, squeeze=False)[:, 0]
     for part, view in zip(parts, views, strict=True):
         part.suptitle(told[view.reading], fontsize=11)
-        grid = part.subplots(1, len(panels), squeeze=False)[0]
-        for axes, one in zip(grid, panels, strict=True):
-            one(axes, view)
+        for axes, (title, label, across, tails) in zip(part.subplots(1, 4), panels(view), strict=True):
+            for percent, values in tails.items():
+                line = indexed_line(LOADS.index(percent))
+                axes.plot(across, values, marker="o", label=f"{percent} % load", **line)
+            axes.axhline(1, color="black", linewidth=0.8)
             axes.set_ylim(0, 1.25)
+            label_axes(axes, title, label, "p99 / DCQCN's", legend=False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, frameon=False, ncols=len(labels), loc="outside lower center")
     figure.suptitle("Dart VI-C: p99 of 8 KB messages over DCQCN's, typical mix, 1,024 hosts, 10 Gb/s", fontsize=12)

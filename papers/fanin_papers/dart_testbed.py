@@ -8,25 +8,17 @@ packet on and not from its first whole message; senders are paced packet by pack
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
+from numpy.typing import NDArray
 
-from fanin.measures import nearest_rank
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.captured import dart_packets
-from fanin_papers.common import mean, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
+from fanin_papers.common import cdf, mean, picture, pooled, quantile, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 
 GBPS, LINK_US = 43.483, 2.616
 WIRE, ACK = 4096 + 26 + 20, 30 + 4
@@ -76,7 +68,7 @@ def measure(result: Result) -> Measured:
     """Of long bursts the throughput by groups of messages; of short ones the parts of each convergence time."""
     if result.watch().height:
         return measure_throughput(result)
-    return convergence(dart_packets(result), starts_us(result))
+    return convergence(result.packets(), starts_us(result))
 
 
 def starts_us(result: Result) -> NDArray[np.float64]:
@@ -96,15 +88,15 @@ def convergence(packets: pl.DataFrame, starts: NDArray[np.float64]) -> Measured:
     data, acks = packets.filter(pl.col("parts").is_null()), packets.filter(pl.col("parts").is_not_null())
     at_r = data.filter(pl.col("port") == "sw>r").with_columns(us=pl.col("us") + PACKET_US + LINK_US)
     bursts = at_r.filter(pl.col("sender") == SFS)["us"].to_numpy()
-    long = at_r.filter(pl.col("sender") == LFS).sort("number")
-    numbers, arrived = long["number"].to_numpy(), long["us"].to_numpy()
+    long = at_r.filter(pl.col("sender") == LFS).sort("psn")
+    numbers, arrived = long["psn"].to_numpy(), long["us"].to_numpy()
     sent = data.filter(pl.col("port") == "lfs>sw")
-    sent_us, sent_number = sent["us"].to_numpy(), sent["number"].to_numpy()
+    sent_us, sent_number = sent["us"].to_numpy(), sent["psn"].to_numpy()
     told = acks.filter(pl.col("receiver") == LFS)
     leave = told.filter(pl.col("port") == "r>sw")
     back = told.filter(pl.col("port") == "sw>lfs")["us"].to_numpy() + ACK_US + LINK_US
     two = np.flatnonzero((leave["of"] == 2 * leave["parts"]).to_numpy())
-    leave_us, answered = leave["us"].to_numpy(), leave["number"].to_numpy()
+    leave_us, answered = leave["us"].to_numpy(), leave["psn"].to_numpy()
     found: Measured = {part: [] for part in PARTS}
     for start in starts:
         first = bursts[np.searchsorted(bursts, start) :][:1]
@@ -154,19 +146,12 @@ def measure_throughput(result: Result) -> Measured:
     }
 
 
-def quantile(values: list[float], share: float) -> float:
-    """By nearest rank."""
-    found = nearest_rank(np.asarray(values), round(share * 1000))
-    return float("nan") if found is None else found
-
-
 def draw(measures: Measures) -> Figure:
     """Fig. 9(a) and 9(b)."""
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    figure = picture(12, 4.8, "Dart Fig. 9: DASR on the testbed's network (43 Gb/s, round trip 12 us)")
     left, right = figure.subplots(1, 2)
     draw_throughput(left, measures)
     draw_times(right, measures)
-    figure.suptitle("Dart Fig. 9: DASR on the testbed's network (43 Gb/s, round trip 12 us)", fontsize=12)
     return figure
 
 
@@ -195,9 +180,8 @@ def draw_times(axes: Axes, measures: Measures) -> None:
         (HARDWARE, "true", "by the NIC", "--"),
     )
     for case, part, label, dashes in curves:
-        times = np.sort(pooled(measures, (case,), part))
-        share = np.arange(1, times.size + 1) / max(times.size, 1)
-        axes.step(times, share, where="post", label=label, color=colour, linestyle=dashes, linewidth=1.6)
+        shown = {"color": colour, "linestyle": dashes, "linewidth": 1.6}
+        cdf(axes, pooled(measures, (case,), part), label=label, **shown)
     axes.plot(list(PAPER_US.values()), list(PAPER_US), "k+", markersize=10, label="paper, software")
     axes.axvline(RTT_US, color="#888888", linewidth=1, linestyle=":", label="round trip without queues")
     axes.set_xlim(0, 60)
@@ -218,26 +202,16 @@ def rows(measures: Measures) -> list[Row]:
 
 def rows_decomposition(measures: Measures, case: str) -> list[Row]:
     """What R measures with its clock alone beside what the clocks of all hosts say."""
-    row = partial(Row, f"dart-sec5a-decomposition ({case})")
     true, single = (np.asarray(pooled(measures, (case,), part)) for part in ("true", "single"))
     above = single - true
     said = f"{np.median(true):.2f} and {np.median(single):.2f} us in the median; difference"
-    return [
-        row(
-            f"measure by R's clock, of {true.size} bursts, not below the time by all clocks",
-            "never smaller",
-            f"{said} at least {above.min():.2f} us",
-            "at least 0",
-            strict(bool(above.min() >= 0)),
-        ),
-        row(
-            "measure by R's clock less the time by all clocks",
-            "equal or conservative",
-            f"at most {above.max():.2f} us",
-            f"below a message's {MESSAGE_US:.2f} us",
-            strict(bool(above.max() < MESSAGE_US)),
-        ),
-    ]
+    return Row.table(f"""
+        dart-sec5a-decomposition ({case})
+        measure by R's clock, of {true.size} bursts, not below the time by all clocks | never smaller
+            | {said} at least {above.min():.2f} us | at least 0 | {strict(bool(above.min() >= 0))}
+        measure by R's clock less the time by all clocks | equal or conservative | at most {above.max():.2f} us
+            | below a message's {MESSAGE_US:.2f} us | {strict(bool(above.max() < MESSAGE_US))}
+    """)
 
 
 def rows_throughput(measures: Measures) -> list[Row]:
@@ -255,25 +229,14 @@ def rows_throughput(measures: Measures) -> list[Row]:
         bursts += len(run["after"])
     ratio = mean(inside)
     within = 100 * mean([0.48 <= one <= 0.54 for one in inside])
-    return [
-        Row(
-            claim,
-            f"throughput in bursts / alone ({mean(alone):.1f} Gb/s), mean of {len(inside)} groups",
-            "22.5 / 43 = 0.523",
-            f"{ratio:.3f}",
-            "0.48 to 0.54",
-            band(ratio, 0.48, 0.54),
-        ),
-        Row.by("strict", claim, "groups in bursts within that", "all", within, ".1f %", "at least 99 %"),
-        Row(
-            claim,
-            f"bursts, of {bursts}, after which the first whole group has 0.97 of the throughput alone",
-            "all",
-            f"{100 * kept / max(bursts, 1):.1f} %",
-            "at least 99 %",
-            strict(kept >= 0.99 * bursts and bursts > 0),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        throughput in bursts / alone ({mean(alone):.1f} Gb/s), mean of {len(inside)} groups | 22.5 / 43 = 0.523
+            | {ratio:.3f} | 0.48 to 0.54 | {band(ratio, 0.48, 0.54)}
+        groups in bursts within that | all | {judge("strict", within, ".1f %", "at least 99 %")}
+        bursts, of {bursts}, after which the first whole group has 0.97 of the throughput alone | all
+            | {100 * kept / max(bursts, 1):.1f} % | at least 99 % | {strict(kept >= 0.99 * bursts and bursts > 0)}
+    """)
 
 
 def beyond(measures: Measures, case: str) -> float:
@@ -284,14 +247,19 @@ def beyond(measures: Measures, case: str) -> float:
 
 def rows_convergence(measures: Measures) -> list[Row]:
     """In software."""
-    row = partial(Row, "dart-fig9b-convergence")
     accept = f"at most a message's {MESSAGE_US:.2f} us"
     found = []
     for case in (SOFTWARE, NEXT_ACK):
         most = beyond(measures, case)
         what = f"n told {'at once' if case == SOFTWARE else case}: convergence time less round trip and CPU time, most"
         judged = case == NEXT_ACK  # n comes with ACKs, as the claim is worded
-        found.append(row(what, "one RTT", f"{most:.2f} us", accept, strict(most <= MESSAGE_US), judged=judged))
+        found.append(
+            Row.of(
+                "dart-fig9b-convergence",
+                f"{what} | one RTT | {most:.2f} us | {accept} | {strict(most <= MESSAGE_US)}",
+                judged,
+            )
+        )
     single = pooled(measures, (SOFTWARE,), "single")
     limits = {0.5: 2.0, 0.9: 2.5, 0.999: 4.0}
     for share in (0.5, *PAPER_US):
@@ -301,32 +269,24 @@ def rows_convergence(measures: Measures) -> list[Row]:
         accept = "none" if limit is None else f"at most {limit:g} RTT of 15 us (of a real transport)"
         paper = f"{PAPER_US[share]:.0f} us" if share in PAPER_US else "not told"
         what = f"p{100 * share:g} by R's clock, of {len(single)}, with the CPU time assumed"
-        found.append(row(what, paper, f"{ours:.1f} us", accept, verdict, judged=False))
+        found.append(Row.of("dart-fig9b-convergence", f"{what} | {paper} | {ours:.1f} us | {accept} | ({verdict})"))
     return found
 
 
 def rows_hardware(measures: Measures) -> list[Row]:
     """With n counted by the NIC."""
-    row = partial(Row, "dart-fig9b-hardware")
     hard, soft = (pooled(measures, (case,), "true") for case in (HARDWARE, SOFTWARE))
     shares = np.arange(1, 1001) / 1000
     below = all(quantile(hard, share) < quantile(soft, share) for share in shares)
-    return [
-        row(
-            f"convergence time, least and most of {len(hard)}",
-            "about 12 us",
-            f"{min(hard):.2f} and {max(hard):.2f} us",
-            f"{RTT_US:.2f} to {RTT_US + MESSAGE_US:.2f} us",
-            strict(min(hard) >= RTT_US and max(hard) <= RTT_US + MESSAGE_US),
-        ),
-        row(
-            "below software at every percentile",
-            "yes",
-            f"{'yes' if below else 'no'}; medians {quantile(hard, 0.5):.1f} and {quantile(soft, 0.5):.1f} us",
-            "yes",
-            strict(below),
-        ),
-    ]
+    return Row.table(f"""
+        dart-fig9b-hardware
+        convergence time, least and most of {len(hard)} | about 12 us | {min(hard):.2f} and {max(hard):.2f} us
+            | {RTT_US:.2f} to {RTT_US + MESSAGE_US:.2f} us
+            | {strict(min(hard) >= RTT_US and max(hard) <= RTT_US + MESSAGE_US)}
+        below software at every percentile | yes
+            | {"yes" if below else "no"}; medians {quantile(hard, 0.5):.1f} and {quantile(soft, 0.5):.1f} us | yes
+            | {strict(below)}
+    """)
 
 
 EXPERIMENTS = (

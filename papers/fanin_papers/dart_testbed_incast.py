@@ -8,19 +8,17 @@ senders are paced packet by packet at C/n, and not by delays of whole messages.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.measures import completion_us
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import log_ticks, seeds
-from fanin_papers.dctcp import percentile
+from fanin_papers.common import cdf, log_ticks, over_seeds, percentile, picture, points, pooled, seeds
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -30,17 +28,10 @@ from fanin_papers.experiment import (
     Row,
     Verdict,
     gain_band,
+    judge,
     order,
-    over_seeds,
-    points,
-    pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
 
 DEGREES = (2, 4, 8, 12, 16)
 MOST = 16
@@ -115,7 +106,7 @@ def deviation(measures: Measures, case: str) -> float:
 
 def draw(measures: Measures) -> Figure:
     """Fig. 10(a) and 10(b)."""
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    figure = picture(12, 4.8, "Dart Fig. 10: incasts beside a long flow on the testbed's network")
     left, right = figure.subplots(1, 2)
     for case, share, dashes in ((c, s, d) for c in (DASR, INFINIBAND) for s, d in (("median", "-"), ("p99", "--"))):
         degrees = points(measures, case)
@@ -129,15 +120,13 @@ def draw(measures: Measures) -> Figure:
     label_axes(left, "(a) completion time of 256 KB", "incast degree", "time (us, log scale)", legend=False)
     left.legend(frameon=False, fontsize=9, ncols=2, loc="upper left", handlelength=3.5)
     for case in (DASR, INFINIBAND, STEP_2):
-        times = np.sort(pooled(measures, (case, MOST), "us"))
         shown = scheme_line(INFINIBAND if case == STEP_2 else case) | {"linestyle": ":" if case == STEP_2 else "-"}
         label = f"{INFINIBAND}, {case}" if case == STEP_2 else case
-        right.step(times, np.arange(1, times.size + 1) / max(times.size, 1), where="post", label=label, **shown)
+        cdf(right, pooled(measures, (case, MOST), "us"), label=label, **shown)
     right.set_xlim(left=0)
     right.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     label_axes(right, "(b) distribution at degree 16", "completion time (us)", "share of flows", legend=False)
     right.legend(frameon=False, fontsize=9, loc="upper left")
-    figure.suptitle("Dart Fig. 10: incasts beside a long flow on the testbed's network", fontsize=12)
     return figure
 
 
@@ -163,20 +152,28 @@ def rows_reduction(measures: Measures) -> list[Row]:
         for share in ("median", "p99"):
             ours = ratio(measures, INFINIBAND, degree, share)
             what = f"{share} at degree {degree}, infiniband / dart-dasr"
-            found.append(Row.by("band", claim, what, "2.5 to 3.3", ours, ".2f", "1.8 to 4.0"))
+            found += Row.table(f"""
+                {claim}
+                {what} | 2.5 to 3.3 | {judge("band", ours, ".2f", "1.8 to 4.0")}
+            """)
     least = min(ratio(measures, INFINIBAND, degree, share) for degree in degrees for share in ("median", "p99"))
     what = "least of these ratios at any degree"
-    found.append(Row.by("strict", claim, what, "2.5", least, ".2f", "above 1"))
+    found += Row.table(f"""
+        {claim}
+        {what} | 2.5 | {judge("strict", least, ".2f", "above 1")}
+    """)
     tails = [at(measures, INFINIBAND, n, "p99") / at(measures, INFINIBAND, n, "median") for n in degrees]
     for degree, tail in zip(degrees, tails, strict=True):
         what = f"p99 / median at degree {degree}, infiniband"
-        found.append(Row.by("band", claim, what, "about 1.2", tail, ".2f", "1.05 to 1.5"))
+        found += Row.table(f"""
+            {claim}
+            {what} | about 1.2 | {judge("band", tail, ".2f", "1.05 to 1.5")}
+        """)
     return found
 
 
 def rows_shape(measures: Measures) -> list[Row]:
     """Times grow with the degree, and DASR's distribution is narrower and to the left."""
-    row = partial(Row, "dart-fig10-shape")
     found = []
     for case in (DASR, INFINIBAND):
         for share in ("median", "p99"):
@@ -184,31 +181,29 @@ def rows_shape(measures: Measures) -> list[Row]:
             rising = order([late >= early for early, late in pairwise(times)])
             said = ", ".join(f"{us:.0f}" for us in times)
             what = f"{share} of {case} by degree, us"
-            found.append(row(what, "grows", said, "non-decreasing", rising))
+            found.append(Row.of("dart-fig10-shape", f"{what} | grows | {said} | non-decreasing | {rising}"))
     pairs = {share: [at(measures, case, MOST, share) for case in (DASR, INFINIBAND)] for share in SHARES}
     for share, (ours, other) in pairs.items():
         what, said = f"{share} at degree 16, dart-dasr and infiniband, us", f"{ours:.0f}, {other:.0f}"
-        found.append(row(what, "lower", said, "dart-dasr below", order([ours < other])))
+        found.append(Row.of("dart-fig10-shape", f"{what} | lower | {said} | dart-dasr below | {order([ours < other])}"))
     width = [spread(measures, case) for case in (DASR, INFINIBAND)]
     what = "p99 - p1 at degree 16, dart-dasr and infiniband, us"
     said = f"{width[0]:.0f}, {width[1]:.0f}"
-    return [*found, row(what, "narrower", said, "dart-dasr below", order([width[0] < width[1]]))]
+    return [
+        *found,
+        Row.of("dart-fig10-shape", f"{what} | narrower | {said} | dart-dasr below | {order([width[0] < width[1]])}"),
+    ]
 
 
 def rows_long(measures: Measures) -> list[Row]:
     """The long flow beside incasts of the highest degree."""
     ours = deviation(measures, INFINIBAND)
     told = {one: over_seeds(measures, (one + LONG, MOST), "long_gbps") for one in (DASR, INFINIBAND)}
-    return [
-        Row(
-            "dart-fig10-longtput",
-            "long flow's throughput, dart-dasr and infiniband, Gb/s; difference",
-            "within 0.5 %",
-            f"{told[DASR]:.2f}, {told[INFINIBAND]:.2f}; {100 * ours:.1f} %",
-            "at most 1 %",
-            gain_band(ours, 0.0, 0.01),
-        )
-    ]
+    return Row.table(f"""
+        dart-fig10-longtput
+        long flow's throughput, dart-dasr and infiniband, Gb/s; difference | within 0.5 %
+            | {told[DASR]:.2f}, {told[INFINIBAND]:.2f}; {100 * ours:.1f} % | at most 1 % | {gain_band(ours, 0.0, 0.01)}
+    """)
 
 
 def rows_others(measures: Measures) -> list[Row]:
@@ -221,16 +216,16 @@ def rows_others(measures: Measures) -> list[Row]:
         what = f"InfiniBand with {case}: median and p99 at degree 8, then 16, infiniband / dart-dasr"
         said = ", ".join(f"{one:.2f}" for one in ratios)
         claim = "dart-fig10-reduction"
-        found.append(Row(claim, what, "2.5 to 3.3", said, "1.8 to 4.0", verdict, judged=False))
+        found.append(Row.of(claim, f"{what} | 2.5 to 3.3 | {said} | 1.8 to 4.0 | ({verdict})"))
         width = [spread(measures, one) for one in (DASR, case)]
         what = f"InfiniBand with {case}: p99 - p1 at degree 16, dart-dasr and infiniband, us"
         said, narrower = f"{width[0]:.0f}, {width[1]:.0f}", order([width[0] < width[1]])
-        found.append(Row("dart-fig10-shape", what, "narrower", said, "dart-dasr below", narrower, judged=False))
+        found.append(Row.of("dart-fig10-shape", f"{what} | narrower | {said} | dart-dasr below | ({narrower})"))
         off = deviation(measures, case)
         what = f"InfiniBand with {case}: difference of the long flow's throughput"
         within = strict(off <= 0.01)
         long = "dart-fig10-longtput"
-        found.append(Row(long, what, "within 0.5 %", f"{100 * off:.1f} %", "at most 1 %", within, judged=False))
+        found.append(Row.of(long, f"{what} | within 0.5 % | {100 * off:.1f} % | at most 1 % | ({within})"))
     return found
 
 

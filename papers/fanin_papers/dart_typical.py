@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.dart_mix import (
-    CALIBRATED_US,
-    LOADS,
-    SHORT_SHARE,
-    TABLE_1,
-    TABLE_2,
-    at,
-    jitter,
-    load,
-    traffic,
-    window,
-)
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    Verdict,
-    band,
-    gain_band,
-    order,
-    strict,
-)
-
-if TYPE_CHECKING:
-    from fanin.result import Result
+from fanin_papers.dart_mix import CALIBRATED_US, LOADS, SHORT_SHARE, TABLE_1, TABLE_2, at, jitter, load, traffic, window
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, gain_band, order, strict
 
 # Fig. 11(a), 12(a), 13(a), Tables I and II: the typical mix
 
@@ -156,12 +131,6 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
     def tail(scheme: str, percent: int) -> float:
         return at(measures, (scheme, percent), "p99_us")
 
-    def claim(name: str) -> str:
-        return name if dart == "dart" else f"{name} ({dart})"
-
-    def row(name: str, what: str, paper: str, ours: str, accept: str, verdict: Verdict, judged: bool = True) -> Row:
-        return Row(claim(name), what, paper, ours, accept, verdict, judged)
-
     used = sorted({int(key[-1]) for key in measures})
     lowest = [
         measures[dart, percent, seed]["p99_us"][0] < measures[base, percent, seed]["p99_us"][0]
@@ -177,125 +146,66 @@ def rows_of(measures: Measures, dart: str) -> list[Row]:
         for base in BASELINES
     }
     gains = [at(measures, (dart, p), "goodput_gbps") / at(measures, ("dcqcn", p), "goodput_gbps") - 1 for p in LOADS]
+    goodput = [[at(measures, (s, p), "goodput_gbps") for s in (dart, *BASELINES)] for p in LOADS]
     saturated = {scheme: saturates(measures, scheme) for scheme in (*BASELINES, dart)}
     tails = ", ".join(f"{s} {' / '.join(f'{tail(s, percent):.0f}' for percent in LOADS)}" for s in (*BASELINES, dart))
     rows = [
-        row(
-            "dart-fig11a-lowest",
-            "p99 of 8 KB at 20 / 40 / 60 %, us",
-            "Dart lowest at 20 and 40 %",
-            tails,
-            "in every seed",
-            strict(bool(lowest) and all(lowest)),
-        ),
-        row(
-            "dart-fig11a-all82",
-            "mean cut of p99 against DCQCN and DCTCP, 20 and 40 %",
-            "82 %",
-            f"{100 * mean(cuts):.0f} % ({100 * min(cuts):.0f} to {100 * max(cuts):.0f})",
-            "65 to 92 %, each 55 to 95 %",
-            strict(0.65 <= mean(cuts) <= 0.92 and all(0.55 <= cut <= 0.95 for cut in cuts)),
-        ),
-        row(
-            "dart-fig11a-rdma79",
-            "p99 of DCQCN / Dart, mean of 20 and 40 %",
-            "4.8",
-            f"{mean(ratios):.2f}",
-            "3 to 7, each at least 2",
-            band(mean(ratios), 3, 7) if min(ratios) >= 2 else "differs",
-        ),
-        row(
-            "dart-fig11a-saturation",
-            "saturated at 60 %: p99 above 5 times that at 20 %, or goodput below 95 % of what is offered",
-            "DCQCN and DCTCP, not Dart",
-            ", ".join(f"{scheme}: {'yes' if yes else 'no'}" for scheme, yes in saturated.items()),
-            "all as in the paper",
-            strict(saturated["dcqcn"] and saturated["dctcp"] and not saturated[dart]),
-        ),
-        row(
-            "dart-fig12a-median",
-            "mean cut of the median against DCQCN",
-            "30 %",
-            f"{100 * medians['dcqcn']:.0f} %",
-            "10 to 55 %",
-            gain_band(medians["dcqcn"], 0.10, 0.55),
-        ),
-        row(
-            "dart-fig12a-median",
-            "mean cut of the median against DCTCP",
-            "66 %",
-            f"{100 * medians['dctcp']:.0f} %",
-            "50 to 95 %",
-            gain_band(medians["dctcp"], 0.50, 0.95),
-        ),
-        row(
-            "dart-fig13a-throughput",
-            "goodput of long flows over DCQCN's, mean of the loads",
-            "+48 %",
-            f"{100 * mean(gains):+.0f} % ({', '.join(f'{100 * gain:+.0f}' for gain in gains)})",
-            "+15 to +90 %",
-            gain_band(mean(gains), 0.15, 0.9),
-        ),
-        row(
-            "dart-fig13a-throughput",
-            "order of goodput at each load",
-            "Dart > DCQCN > DCTCP",
-            "; ".join(
-                " / ".join(f"{at(measures, (s, p), 'goodput_gbps'):.0f}" for s in (dart, *BASELINES)) for p in LOADS
-            )
-            + " Gb/s",
-            "at each load",
-            order(
-                [
-                    at(measures, (dart, p), "goodput_gbps")
-                    > at(measures, ("dcqcn", p), "goodput_gbps")
-                    > at(measures, ("dctcp", p), "goodput_gbps")
-                    for p in LOADS
-                ]
-            ),
-        ),
+        *Row.table(f"""
+            dart-fig11a-lowest
+            p99 of 8 KB at 20 / 40 / 60 %, us | Dart lowest at 20 and 40 % | {tails} | in every seed
+                | {strict(bool(lowest) and all(lowest))}
+            dart-fig11a-all82
+            mean cut of p99 against DCQCN and DCTCP, 20 and 40 % | 82 %
+                | {100 * mean(cuts):.0f} % ({100 * min(cuts):.0f} to {100 * max(cuts):.0f})
+                | 65 to 92 %, each 55 to 95 %
+                | {strict(0.65 <= mean(cuts) <= 0.92 and all(0.55 <= cut <= 0.95 for cut in cuts))}
+            dart-fig11a-rdma79
+            p99 of DCQCN / Dart, mean of 20 and 40 % | 4.8 | {mean(ratios):.2f} | 3 to 7, each at least 2
+                | {band(mean(ratios), 3, 7) if min(ratios) >= 2 else "differs"}
+            dart-fig11a-saturation
+            saturated at 60 %: p99 above 5 times that at 20 %, or goodput below 95 % of what is offered
+                | DCQCN and DCTCP, not Dart
+                | {", ".join(f"{scheme}: {('yes' if yes else 'no')}" for scheme, yes in saturated.items())}
+                | all as in the paper | {strict(saturated["dcqcn"] and saturated["dctcp"] and (not saturated[dart]))}
+            dart-fig12a-median
+            mean cut of the median against DCQCN | 30 % | {100 * medians["dcqcn"]:.0f} % | 10 to 55 %
+                | {gain_band(medians["dcqcn"], 0.1, 0.55)}
+            mean cut of the median against DCTCP | 66 % | {100 * medians["dctcp"]:.0f} % | 50 to 95 %
+                | {gain_band(medians["dctcp"], 0.5, 0.95)}
+            dart-fig13a-throughput
+            goodput of long flows over DCQCN's, mean of the loads | +48 %
+                | {100 * mean(gains):+.0f} % ({", ".join(f"{100 * gain:+.0f}" for gain in gains)}) | +15 to +90 %
+                | {gain_band(mean(gains), 0.15, 0.9)}
+            order of goodput at each load | Dart > DCQCN > DCTCP
+                | {"; ".join(" / ".join(f"{rate:.0f}" for rate in rates) for rates in goodput)} Gb/s | at each load
+                | {order([rates[0] > rates[1] > rates[2] for rates in goodput])}
+        """)
     ]
     for percent, paper in zip(LOADS, TABLE_1["dart"], strict=True):
         marked = at(measures, (dart, percent), "marked")
         near = marked <= paper + 5 if paper < 10 else marked <= 2 * paper
         far = marked < paper - 5 if paper < 10 else marked < paper / 2
         verdict = strict(near and not far)
-        rows.append(
-            row(
-                "dart-table1-values",
-                f"marked at {percent} %",
-                f"{paper} %",
-                f"{marked:.1f} %",
-                "within a factor 2",
-                verdict,
-            )
-        )
+        rows += Row.table(f"""
+            dart-table1-values
+            marked at {percent} % | {paper} % | {marked:.1f} % | within a factor 2 | {verdict}
+        """)
     for name, key in (("load increase", "load_increase"), ("path dilation", "dilation")):
         for percent, paper in zip(LOADS, TABLE_2[name], strict=True):
             value = at(measures, (dart, percent), key)
-            rows.append(
-                row(
-                    "dart-table2-values",
-                    f"{name} at {percent} %",
-                    f"{paper} %",
-                    f"{value:.2f} %",
-                    "within a factor 2",
-                    strict(paper / 2 <= value <= paper * 2),
-                )
-            )
+            rows += Row.table(f"""
+                dart-table2-values
+                {name} at {percent} % | {paper} % | {value:.2f} % | within a factor 2
+                    | {strict(paper / 2 <= value <= paper * 2)}
+            """)
     parts = [at(measures, (dart, p), "load_increase") / at(measures, (dart, p), "dilation") for p in LOADS]
-    rows.append(
-        row(
-            "dart-table2-identity",
-            "load increase / path dilation, a mean over messages, at 20 / 40 / 60 %; judged by bytes in dart-headline",
-            "0.375 / 0.40 / 0.39: the short share of the bytes",
-            " / ".join(f"{part:.2f}" for part in parts),
-            f"{SHORT_SHARE} within 3 %",
-            strict(all(abs(part / SHORT_SHARE - 1) <= 0.03 for part in parts)),
-            judged=False,
-        )
-    )
-    return rows
+    rows += Row.table(f"""
+        dart-table2-identity
+        load increase / path dilation, a mean over messages, at 20 / 40 / 60 %; judged by bytes in dart-headline
+            | 0.375 / 0.40 / 0.39: the short share of the bytes | {" / ".join(f"{part:.2f}" for part in parts)}
+            | {SHORT_SHARE} within 3 % | ({strict(all(abs(part / SHORT_SHARE - 1) <= 0.03 for part in parts))})
+    """)
+    return rows if dart == "dart" else [replace(row, claim=f"{row.claim} ({dart})") for row in rows]
 
 
 def saturates(measures: Measures, scheme: str) -> bool:
@@ -308,13 +218,11 @@ def saturates(measures: Measures, scheme: str) -> bool:
 def edge(measures: Measures) -> Row:
     """Claim `dart-ecn-edge72`."""
     shares = [at(measures, ("dctcp", percent), "edge_marks") for percent in (20, 40)]
-    return Row(
+    return Row.of(
         "dart-ecn-edge72",
-        "marks of DCTCP on ToR-to-host links, 20 and 40 %",
-        "72 %",
-        " / ".join(f"{100 * share:.0f} %" for share in shares),
-        "55 to 90 %",
-        band(min(shares), 0.55, 0.90) if max(shares) <= 0.90 else band(max(shares), 0.55, 0.90),
+        "marks of DCTCP on ToR-to-host links, 20 and 40 % | 72 % "
+        f"| {' / '.join(f'{100 * share:.0f} %' for share in shares)} | 55 to 90 % "
+        f"| {band(min(shares), 0.55, 0.9) if max(shares) <= 0.9 else band(max(shares), 0.55, 0.9)}",
     )
 
 

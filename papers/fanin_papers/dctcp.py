@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
-
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fanin import measures as of
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin_papers.common import cdf, log_ticks, mean, over_seeds, percentile, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order, strict
 
 PACKET_BYTES = 1538
 """A full packet on the wire of these specs: 1,460 B of payload, 40 B of TCP/IP, 38 B of Ethernet with preamble and
@@ -43,25 +22,6 @@ def under(scheme: str, *traffics: str) -> tuple[str, ...]:
     """These traffics of a spec under another scheme, with the window of the spec's own scheme."""
     choice = f'{{ id = "{scheme}", initial_window = 2, restart_after = "10 ms" }}'
     return tuple(f"traffic.{traffic}.scheme={choice}" for traffic in traffics)
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """By nearest rank, as in all of Fanin."""
-    found = of.nearest_rank(np.asarray(values, dtype=np.float64), round(share * 1000))
-    return float("nan") if found is None else found
-
-
-def percentile(share: float) -> Callable[[Sequence[float]], float]:
-    """The quantile as a statistic for `over_seeds`."""
-    return lambda values: quantile(values, share)
-
-
-def cdf(axes: Axes, values: Sequence[float], scheme: str, label: str) -> None:
-    """One cumulative curve."""
-    rising = np.sort(np.asarray(values))
-    axes.step(
-        rising, np.arange(1, rising.size + 1) / max(rising.size, 1), where="post", label=label, **scheme_line(scheme)
-    )
 
 
 # Fig. 14: queue length and throughput of long flows
@@ -87,15 +47,15 @@ def measure_14(result: Result) -> Measured:
 
 def draw_14(measures: Measures) -> Figure:
     """Cumulative distribution of the queue, as the paper draws it."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "DCTCP Fig. 14: queue at a 1 Gb/s port, K = 20, 4 MB shared buffer")
     for axes, n in zip(figure.subplots(1, 2), (2, 20), strict=True):
         for scheme in SCHEMES:
             goodput = mean(pooled(measures, (scheme, n), "goodput_gbps"))
-            cdf(axes, pooled(measures, (scheme, n), "queue_packets"), scheme, f"{scheme} ({goodput:.3f} Gb/s)")
+            label = f"{scheme} ({goodput:.3f} Gb/s)"
+            cdf(axes, pooled(measures, (scheme, n), "queue_packets"), label=label, **scheme_line(scheme))
         axes.axvline(20 + n, color="#888888", linewidth=1, linestyle=":", label=f"K + n = {20 + n}")
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
         label_axes(axes, f"{n} long flows into one port", "queue (packets)", "share of samples")
-    figure.suptitle("DCTCP Fig. 14: queue at a 1 Gb/s port, K = 20, 4 MB shared buffer", fontsize=11)
     return figure
 
 
@@ -110,34 +70,19 @@ def rows_14(measures: Measures) -> list[Row]:
         claim, at = "dctcp-fig14-queue", f"{n} flows: "
         rows += [
             *(
-                Row.by("band", claim, f"{at}goodput of {s}, Gb/s", "0.95", goodput[s], ".3f", "0.94 to 0.96")
+                Row.of(claim, f"{at}goodput of {s}, Gb/s | 0.95 | {judge('band', goodput[s], '.3f', '0.94 to 0.96')}")
                 for s in SCHEMES
             ),
-            Row(
-                claim,
-                f"{at}goodput dctcp / newreno",
-                "1",
-                f"{goodput['dctcp'] / goodput['newreno']:.4f}",
-                "at least 0.99",
-                strict(goodput["dctcp"] >= 0.99 * goodput["newreno"]),
-            ),
-            Row(
-                claim,
-                f"{at}median queue of dctcp, packets",
-                f"about 20 (K + n = {20 + n})",
-                f"{median['dctcp']:.1f}",
-                f"10 to {25 + n}",
-                band(median["dctcp"], 10, 25 + n),
-            ),
-            Row.by("band", claim, f"{at}p95 queue dctcp / newreno", "about 0.1", ratio, ".3f", "at most 0.15"),
-            Row(
-                claim,
-                f"{at}median queue of newreno, packets",
-                "10 x dctcp's",
-                f"{median['newreno']:.0f}",
-                "at least 100",
-                strict(median["newreno"] >= 100),
-            ),
+            *Row.table(f"""
+                {claim}
+                {at}goodput dctcp / newreno | 1 | {goodput["dctcp"] / goodput["newreno"]:.4f} | at least 0.99
+                    | {strict(goodput["dctcp"] >= 0.99 * goodput["newreno"])}
+                {at}median queue of dctcp, packets | about 20 (K + n = {20 + n}) | {median["dctcp"]:.1f}
+                    | 10 to {25 + n} | {band(median["dctcp"], 10, 25 + n)}
+                {at}p95 queue dctcp / newreno | about 0.1 | {judge("band", ratio, ".3f", "at most 0.15")}
+                {at}median queue of newreno, packets | 10 x dctcp's | {median["newreno"]:.0f} | at least 100
+                    | {strict(median["newreno"] >= 100)}
+            """),
         ]
     return rows
 
@@ -170,7 +115,7 @@ def measure_18(result: Result) -> Measured:
 
 def draw_18(measures: Measures) -> Figure:
     """A dot per group and scheme, the paper's value of DCTCP as a line across."""
-    figure = Figure(figsize=(6.8, 4.6), layout="constrained")
+    figure = picture(6.8, 4.6)
     axes = figure.subplots()
     for side, scheme in enumerate(SCHEMES):
         heights = [mean(pooled(measures, (scheme, 0), group)) for group in GROUPS]
@@ -202,8 +147,11 @@ def rows_18(measures: Measures) -> list[Row]:
     timeouts = {scheme: sum(pooled(measures, (scheme, 0), "timeouts")) for scheme in SCHEMES}
     return [
         *(row for name in ("dctcp", LOW_K) for row in rows_18_rates(measures, name)),
-        Row.by("strict", claim, "timeouts of newreno, all seeds", "some", timeouts["newreno"], ".0f", "above 0"),
-        Row.by("strict", claim, "timeouts of dctcp, all seeds", "none told", timeouts["dctcp"], ".0f", "0"),
+        *Row.table(f"""
+            {claim}
+            timeouts of newreno, all seeds | some | {judge("strict", timeouts["newreno"], ".0f", "above 0")}
+            timeouts of dctcp, all seeds | none told | {judge("strict", timeouts["dctcp"], ".0f", "0")}
+        """),
     ]
 
 
@@ -215,33 +163,22 @@ def rows_18_rates(measures: Measures, name: str) -> list[Row]:
     worst = max(abs(got[group] / fair - 1) for group, (_, _, _, fair) in GROUPS.items())
     return [
         *(
-            Row(
+            Row.of(
                 claim,
-                f"{name}: {group.upper()}, Mb/s",
-                f"{paper:.0f}",
-                f"{got[group]:.1f} ({wire[group]:.1f} with headers)",
-                f"{low:.0f} to {high:.0f}",
-                band(got[group], low, high),
+                f"{name}: {group.upper()}, Mb/s | {paper:.0f} | {got[group]:.1f} ({wire[group]:.1f} with headers) "
+                f"| {low:.0f} to {high:.0f} | {band(got[group], low, high)}",
                 judged,
             )
             for group, (paper, low, high, _) in GROUPS.items()
         ),
-        Row(
-            claim,
-            f"{name}: farthest from its fair share",
-            "within 10 %",
-            f"{worst * 100:.1f} %",
-            "within 12 %",
-            band(worst, 0, 0.12),
-            judged,
-        ),
-        Row(
-            claim,
-            f"{name}: S1 at most S3",
-            "46, 54",
-            f"{got['s1']:.1f}, {got['s3']:.1f}",
-            "in this order",
-            order([got["s1"] <= got["s3"]]),
+        *Row.table(
+            f"""
+            {claim}
+            {name}: farthest from its fair share | within 10 % | {worst * 100:.1f} % | within 12 %
+                | {band(worst, 0, 0.12)}
+            {name}: S1 at most S3 | 46, 54 | {got["s1"]:.1f}, {got["s3"]:.1f} | in this order
+                | {order([got["s1"] <= got["s3"]])}
+            """,
             judged,
         ),
     ]

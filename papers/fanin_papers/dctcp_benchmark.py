@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,8 +11,8 @@ from matplotlib.ticker import PercentFormatter
 
 from fanin.plot import indexed_line, label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.dctcp import SCHEMES, quantile
+from fanin_papers.common import cdf, log_ticks, mean, picture, points, pooled, quantile, seeds
+from fanin_papers.dctcp import SCHEMES
 from fanin_papers.dctcp_benchmark_runs import (
     ANEW,
     ARRIVALS,
@@ -44,24 +42,7 @@ from fanin_papers.dctcp_benchmark_runs import (
     sweep_production,
     sweep_tenfold,
 )
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measures,
-    Row,
-    band,
-    gain_band,
-    order,
-    points,
-    pooled,
-    strict,
-)
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from matplotlib.axes import Axes
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, judge, order, strict
 
 SPEC = "dctcp/fig23-benchmark.toml"
 PORT_BYTES = 4e6 * 0.21 / 1.21
@@ -80,28 +61,17 @@ def p95(measures: Measures, name: str, point: int, what: str) -> float:
     return quantile(pooled(measures, (name, point), what), 0.95)
 
 
-def rising(axes: Axes, values: Sequence[float], **shown: Any) -> None:
-    """A cumulative curve, thinned."""
-    found = np.sort(np.asarray(values))
-    shares = np.arange(1, found.size + 1) / max(found.size, 1)
-    step = max(1, found.size // 4000)
-    axes.step(np.append(found[::step], found[-1]), np.append(shares[::step], 1.0), where="post", **shown)
-
-
-# Figs. 3 to 5: the workload
-
-
 def draw_workload(measures: Measures) -> Figure:
     """Gaps between background flows, their sizes, and flows at once, as the paper draws them."""
-    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    figure = picture(14, 4.8, "DCTCP Figs. 3 to 5: the benchmark's traffic, 3 x 10 s of 45 servers")
     gaps, sizes, at_once = figure.subplots(1, 3)
     names = {arrivals: (key("newreno", arrivals), 1) for arrivals in ARRIVALS}
     for place, (arrivals, name) in enumerate(names.items()):
         line = indexed_line(place) | {"linestyle": "-"}
-        rising(gaps, pooled(measures, name, "gaps_ms"), label=f"flows {arrivals}", **line)
+        cdf(gaps, pooled(measures, name, "gaps_ms"), label=f"flows {arrivals}", **line)
         for what, dashes in (("at_once", "-"), ("large_at_once", "--")):
             label = f"{'all' if what == 'at_once' else 'above 1 MB'}, {arrivals}"
-            rising(at_once, pooled(measures, name, what), label=label, **(line | {"linestyle": dashes}))
+            cdf(at_once, pooled(measures, name, what), label=label, **(line | {"linestyle": dashes}))
     found = np.asarray(pooled(measures, names[SINGLE], "bytes"))
     edges = np.logspace(3, 8, 26)
     middles = np.sqrt(edges[1:] * edges[:-1])
@@ -118,7 +88,6 @@ def draw_workload(measures: Measures) -> Figure:
     label_axes(sizes, "4 background flows", "size (bytes, log scale)", "share per fifth of a decade")
     label_axes(at_once, "5 flows of a server in 50 ms", "flows (log scale above 1)", "share of windows")
     at_once.legend(frameon=False, fontsize=10, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
-    figure.suptitle("DCTCP Figs. 3 to 5: the benchmark's traffic, 3 x 10 s of 45 servers", fontsize=11)
     return figure
 
 
@@ -130,36 +99,25 @@ def rows_workload(measures: Measures) -> list[Row]:
 def rows_arrivals(measures: Measures, arrivals: str) -> list[Row]:
     """Claim `dctcp-sec22-workload` with one kind of arrivals."""
     claim, name = f"dctcp-sec22-workload (flows {arrivals})", (key("newreno", arrivals), 1)
-    row = partial(Row, claim)
     answers = sorted(set(pooled(measures, name, "answers")))
     sizes = np.asarray(pooled(measures, name, "bytes"))
     small, heavy = float((sizes < 1e5).mean()), float(sizes[sizes > LARGE].sum() / sizes.sum())
     at_once, large = pooled(measures, name, "at_once"), pooled(measures, name, "large_at_once")
     zero = mean([float(gap == 0) for gap in pooled(measures, name, "gaps_ms")])
     middle, high = quantile(large, 0.5), quantile(large, 0.75)
-    return [
-        row(
-            "sizes of answers",
-            "1.6 to 2 KB",
-            ", ".join(f"{size:,.0f} B" for size in answers),
-            "2,000 B",
-            strict(answers == [2000]),
-        ),
-        row("flows below 100 KB", "most", f"{small:.1%}", "above half", strict(small > 0.5)),
-        row("bytes in flows above 1 MB", "most", f"{heavy:.1%}", "above half", strict(heavy > 0.5)),
-        Row.by("band", claim, "flows of a server at once, median", "36", quantile(at_once, 0.5), ".0f", "25 to 50"),
-        Row.by("band", claim, "of these above 1 MB, median", "1", middle, ".0f", "0 to 2"),
-        Row.by("band", claim, "of these above 1 MB, 75th percentile", "2", high, ".0f", "1 to 3"),
-        Row.by("band", claim, "gaps of 0", "half", zero, ".1%", "at least 40 %"),
-        row(
-            "flows of a server at once, 99.99th percentile",
-            "above 1,600",
-            f"{float(np.quantile(at_once, 0.9999)):.0f}",
-            "above 1,600",
-            strict(float(np.quantile(at_once, 0.9999)) > 1600),
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        sizes of answers | 1.6 to 2 KB | {", ".join(f"{size:,.0f} B" for size in answers)} | 2,000 B
+            | {strict(answers == [2000])}
+        flows below 100 KB | most | {small:.1%} | above half | {strict(small > 0.5)}
+        bytes in flows above 1 MB | most | {heavy:.1%} | above half | {strict(heavy > 0.5)}
+        flows of a server at once, median | 36 | {judge("band", quantile(at_once, 0.5), ".0f", "25 to 50")}
+        of these above 1 MB, median | 1 | {judge("band", middle, ".0f", "0 to 2")}
+        of these above 1 MB, 75th percentile | 2 | {judge("band", high, ".0f", "1 to 3")}
+        gaps of 0 | half | {judge("band", zero, ".1%", "at least 40 %")}
+        flows of a server at once, 99.99th percentile | above 1,600 | {float(np.quantile(at_once, 0.9999)):.0f}
+            | above 1,600 | ({strict(float(np.quantile(at_once, 0.9999)) > 1600)})
+    """)
 
 
 # Fig. 9: queueing of answers
@@ -167,11 +125,11 @@ def rows_arrivals(measures: Measures, arrivals: str) -> list[Row]:
 
 def draw_waits(measures: Measures) -> Figure:
     """The cumulative distribution of the time that answers wait, as the paper draws it."""
-    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    figure = picture(7, 4.8)
     axes = figure.subplots()
     for place, arrivals in enumerate(ARRIVALS):
         line = indexed_line(place)
-        rising(axes, pooled(measures, (key("newreno", arrivals), 1), "waits_ms"), label=f"flows {arrivals}", **line)
+        cdf(axes, pooled(measures, (key("newreno", arrivals), 1), "waits_ms"), label=f"flows {arrivals}", **line)
     axes.axvline(LIMIT_MS, color="#888888", linewidth=1, linestyle=":", label="most that a port holds")
     axes.set_xlim(-0.1, 7)
     axes.set_ylim(0.5, 1.005)
@@ -186,24 +144,13 @@ def rows_waits(measures: Measures) -> list[Row]:
     for arrivals in ARRIVALS:
         claim, name = f"dctcp-fig9-rtt-cdf (flows {arrivals})", (key("newreno", arrivals), 1)
         below, longest = mean(pooled(measures, name, "below_1_ms")), max(pooled(measures, name, "longest_ms"))
-        found += [
-            Row(
-                claim,
-                "answers that wait less than 1 ms",
-                "90 %",
-                f"{below:.1%} of {sum(pooled(measures, name, 'answers')):,.0f}",
-                "80 to 97 %",
-                band(below, 0.8, 0.97),
-            ),
-            Row(
-                claim,
-                "longest wait without a loss, ms",
-                "14, all of the buffer",
-                f"{longest:.2f}",
-                f"at most {LIMIT_MS:.2f}, all of the buffer",
-                strict(longest <= LIMIT_MS),
-            ),
-        ]
+        found += Row.table(f"""
+            {claim}
+            answers that wait less than 1 ms | 90 % | {below:.1%} of {sum(pooled(measures, name, "answers")):,.0f}
+                | 80 to 97 % | {band(below, 0.8, 0.97)}
+            longest wait without a loss, ms | 14, all of the buffer | {longest:.2f}
+                | at most {LIMIT_MS:.2f}, all of the buffer | {strict(longest <= LIMIT_MS)}
+        """)
     return found
 
 
@@ -215,7 +162,7 @@ PERCENTILES = (0.5, 0.95, 0.99, 0.999)
 
 def draw_baseline(measures: Measures) -> Figure:
     """Mean and 95th percentile by size, and percentiles of queries; with flows in pairs pale."""
-    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    figure = picture(14, 4.8, "DCTCP Figs. 23 and 24: the benchmark, 3 x 10 s instead of 10 minutes")
     panels = figure.subplots(1, 3)
     for reading, strength in ((ANEW, 1.0), (PAIRS, 0.4)):
         for side, scheme in enumerate(SCHEMES):
@@ -245,7 +192,6 @@ def draw_baseline(measures: Measures) -> Figure:
         else:
             axes.set_xticks(range(len(BINS)), [name.replace(" to ", "\nto ") for name in BINS])
         label_axes(axes, title, "", "completion (ms, log scale)")
-    figure.suptitle("DCTCP Figs. 23 and 24: the benchmark, 3 x 10 s instead of 10 minutes", fontsize=11)
     return figure
 
 
@@ -258,7 +204,6 @@ def rows_baseline(measures: Measures) -> list[Row]:
 
 def rows_background(measures: Measures, reading: str) -> list[Row]:
     """Claim `dctcp-fig23-background`."""
-    row = partial(Row, f"dctcp-fig23-background ({reading})")
     names = {scheme: (key(scheme, reading), 1) for scheme in SCHEMES}
     means = {s: {b: mean(pooled(measures, names[s], b)) for b in BINS} for s in SCHEMES}
     tails = {s: {b: quantile(pooled(measures, names[s], b), 0.95) for b in BINS} for s in SCHEMES}
@@ -276,62 +221,39 @@ def rows_background(measures: Measures, reading: str) -> list[Row]:
     flows = sum(pooled(measures, names["dctcp"], "flows"))
     return [
         *(
-            row(
-                f"{SHORT}: gain of dctcp in the {what}, ms",
-                paper,
-                f"{gain:.2f} ({found['newreno'][SHORT]:.2f} to {found['dctcp'][SHORT]:.2f})",
-                f"{low:g} to {high:g}",
-                gain_band(gain, low, high),
+            Row.of(
+                f"dctcp-fig23-background ({reading})",
+                f"{SHORT}: gain of dctcp in the {what}, ms | {paper} "
+                f"| {gain:.2f} ({found['newreno'][SHORT]:.2f} to {found['dctcp'][SHORT]:.2f}) | {low:g} to {high:g} "
+                f"| {gain_band(gain, low, high)}",
             )
             for what, (gain, found, paper, low, high) in gains.items()
         ),
-        row(
-            "dctcp at most newreno in mean and 95th percentile, by bins of size, 10 % slack above 10 MB",
-            "always",
-            f"{sum(kept)} of {len(kept)}",
-            "always",
-            order(kept),
-        ),
-        row(
-            f"of {flows:,.0f} background flows with a timeout: newreno, dctcp",
-            "none",
-            ", ".join(f"{timeouts[s]:.0f}" for s in SCHEMES),
-            "0",
-            strict(sum(timeouts.values()) == 0),
-            judged=False,
-        ),
+        *Row.table(f"""
+            dctcp-fig23-background ({reading})
+            dctcp at most newreno in mean and 95th percentile, by bins of size, 10 % slack above 10 MB | always
+                | {sum(kept)} of {len(kept)} | always | {order(kept)}
+            of {flows:,.0f} background flows with a timeout: newreno, dctcp | none
+                | {", ".join(f"{timeouts[s]:.0f}" for s in SCHEMES)} | 0 | ({strict(sum(timeouts.values()) == 0)})
+        """),
     ]
 
 
 def rows_query(measures: Measures, reading: str) -> list[Row]:
     """Claim `dctcp-fig24-query`."""
-    row = partial(Row, f"dctcp-fig24-query ({reading})")
     share = {s: late(measures, key(s, reading), 1) for s in SCHEMES}
     times = {s: pooled(measures, (key(s, reading), 1), "query_ms") for s in SCHEMES}
     tail = {s: [quantile(times[s], part) for part in PERCENTILES[1:]] for s in SCHEMES}
-    return [
-        row(
-            "newreno: queries with a timeout",
-            "1.15 %",
-            f"{share['newreno']:.2f} % of {len(times['newreno']):,}",
-            "0.2 to 4 %",
-            band(share["newreno"], 0.2, 4),
-        ),
-        row(
-            "dctcp: queries with a timeout",
-            "none",
-            f"{share['dctcp']:.2f} % of {len(times['dctcp']):,}",
-            "at most 0.01 %",
-            strict(share["dctcp"] <= 0.01),
-        ),
-        row(
-            "95th, 99th, 99.9th percentile in ms: newreno, dctcp",
-            "dctcp below",
-            "; ".join(", ".join(f"{value:.2f}" for value in tail[s]) for s in SCHEMES),
-            "dctcp below",
-            order([a > b for a, b in zip(tail["newreno"], tail["dctcp"], strict=True)]),
-        ),
-    ]
+    return Row.table(f"""
+        dctcp-fig24-query ({reading})
+        newreno: queries with a timeout | 1.15 % | {share["newreno"]:.2f} % of {len(times["newreno"]):,} | 0.2 to 4 %
+            | {band(share["newreno"], 0.2, 4)}
+        dctcp: queries with a timeout | none | {share["dctcp"]:.2f} % of {len(times["dctcp"]):,} | at most 0.01 %
+            | {strict(share["dctcp"] <= 0.01)}
+        95th, 99th, 99.9th percentile in ms: newreno, dctcp | dctcp below
+            | {"; ".join(", ".join(f"{value:.2f}" for value in tail[s]) for s in SCHEMES)} | dctcp below
+            | {order([a > b for a, b in zip(tail["newreno"], tail["dctcp"], strict=True)])}
+    """)
 
 
 # Fig. 25: ten times the traffic
@@ -345,7 +267,7 @@ def colour(name: str) -> str:
 
 def draw_tenfold(measures: Measures) -> Figure:
     """Bars as in the paper, for both readings, and queries with a timeout."""
-    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    figure = picture(14, 4.8, "DCTCP Fig. 25: updates and answers ten times as large, 3 x 3 s instead of 10 minutes")
     panels = figure.subplots(1, 3)
     for place, reading in enumerate(READINGS):
         for side, name in enumerate(SWITCHES):
@@ -370,7 +292,6 @@ def draw_tenfold(measures: Measures) -> Figure:
         axes.margins(y=0.12)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=10)
-    figure.suptitle("DCTCP Fig. 25: updates and answers ten times as large, 3 x 3 s instead of 10 minutes", fontsize=11)
     return figure
 
 
@@ -392,34 +313,17 @@ def rows_scaled(measures: Measures, reading: str) -> list[Row]:
     said = {what: f"{found['newreno']:.1f} to {found['dctcp']:.1f}" for what, found in tails.items()}
     unscaled = p95(measures, names["dctcp"], 1, SHORT)
     ratio = tails[SHORT]["dctcp"] / unscaled
-    return [
-        Row.by("band", claim, "newreno: queries with a timeout", "92 %", share["newreno"], ".1f %", "60 to 100 %"),
-        Row.by("band", claim, "dctcp: queries with a timeout", "0.3 %", share["dctcp"], ".2f %", "at most 2 %"),
-        Row(
-            claim,
-            "queries: gain of dctcp at the 95th percentile, ms",
-            "136",
-            f"{gain['query_ms']:.1f} ({said['query_ms']})",
-            "at least 50",
-            band(gain["query_ms"], 50, np.inf),
-        ),
-        Row(
-            claim,
-            f"{SHORT}: gain of dctcp at the 95th percentile, ms",
-            "14",
-            f"{gain[SHORT]:.1f} ({said[SHORT]})",
-            "at least 5",
-            band(gain[SHORT], 5, np.inf),
-        ),
-        Row(
-            claim,
-            f"{SHORT}: 95th percentile of dctcp over that without the factor",
-            "unchanged",
-            f"{tails[SHORT]['dctcp']:.1f} / {unscaled:.1f} ms, {ratio:.2f}",
-            "0.7 to 1.3",
-            band(ratio, 0.7, 1.3),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        newreno: queries with a timeout | 92 % | {judge("band", share["newreno"], ".1f %", "60 to 100 %")}
+        dctcp: queries with a timeout | 0.3 % | {judge("band", share["dctcp"], ".2f %", "at most 2 %")}
+        queries: gain of dctcp at the 95th percentile, ms | 136 | {gain["query_ms"]:.1f} ({said["query_ms"]})
+            | at least 50 | {band(gain["query_ms"], 50, np.inf)}
+        {SHORT}: gain of dctcp at the 95th percentile, ms | 14 | {gain[SHORT]:.1f} ({said[SHORT]}) | at least 5
+            | {band(gain[SHORT], 5, np.inf)}
+        {SHORT}: 95th percentile of dctcp over that without the factor | unchanged
+            | {tails[SHORT]["dctcp"]:.1f} / {unscaled:.1f} ms, {ratio:.2f} | 0.7 to 1.3 | {band(ratio, 0.7, 1.3)}
+    """)
 
 
 def rows_switches(measures: Measures, reading: str) -> list[Row]:
@@ -431,26 +335,23 @@ def rows_switches(measures: Measures, reading: str) -> list[Row]:
     kept = [tail["dctcp"] < tail[name] for name in shallow] + [tail[name] < tail[DEEP] for name in shallow]
     paper = {"dctcp": "0.3 %", DEEP: "below 1 %", "newreno": "92 %", RED: "95 %"}
     return [
-        Row(
-            claim,
-            f"{SHORT}, 95th percentile in ms: " + ", ".join(f"{name} {value:.1f}" for name, value in tail.items()),
-            "dctcp least, deep buffer most",
-            f"{sum(kept)} of {len(kept)} orders",
-            "always",
-            order(kept),
-        ),
+        *Row.table(f"""
+            {claim}
+            {SHORT}, 95th percentile in ms: {", ".join(f"{name} {value:.1f}" for name, value in tail.items())}
+                | dctcp least, deep buffer most | {sum(kept)} of {len(kept)} orders | always | {order(kept)}
+        """),
         *(
-            Row(
+            Row.of(
                 claim,
-                f"{name}: queries with a timeout",
-                paper[name],
-                f"{share[name]:.2f} %",
-                "above 50 %" if name in shallow else "below 2 %",
-                band(share[name], 50, 100) if name in shallow else band(share[name], 0, 2),
+                f"{name}: queries with a timeout | {paper[name]} | {share[name]:.2f} % "
+                f"| {'above 50 %' if name in shallow else 'below 2 %'} "
+                f"| {band(share[name], 50, 100) if name in shallow else band(share[name], 0, 2)}",
             )
             for name in paper
         ),
-        Row.by("band", claim, f"{DEEP}: 95th percentile of {SHORT}, ms", "above 80", tail[DEEP], ".1f", "above 50"),
+        Row.of(
+            claim, f"{DEEP}: 95th percentile of {SHORT}, ms | above 80 | {judge('band', tail[DEEP], '.1f', 'above 50')}"
+        ),
     ]
 
 
@@ -461,29 +362,20 @@ def rows_changed(measures: Measures) -> list[Row]:
         names = {s: key(s, what) for s in SCHEMES}
         share = {s: late(measures, names[s], 10) for s in SCHEMES}
         tails = {s: [p95(measures, names[s], 10, one) for one in ("query_ms", SHORT)] for s in SCHEMES}
-        found.append(
-            Row(
-                f"dctcp-fig25-scaled ({KEPT})",
-                f"{what}: queries with a timeout; 95th percentile of queries, of {SHORT}, ms: newreno, dctcp",
-                "92 and 0.3 %; 136 and 14 ms less with dctcp",
-                "; ".join(f"{share[s]:.2f} %, {tails[s][0]:.1f}, {tails[s][1]:.1f}" for s in SCHEMES),
-                "60 to 100 %, at most 2 %",
-                order([share["newreno"] >= 60, share["dctcp"] <= 2]),
-                judged=False,
-            )
-        )
+        found += Row.table(f"""
+            dctcp-fig25-scaled ({KEPT})
+            {what}: queries with a timeout; 95th percentile of queries, of {SHORT}, ms: newreno, dctcp
+                | 92 and 0.3 %; 136 and 14 ms less with dctcp
+                | {"; ".join(f"{share[s]:.2f} %, {tails[s][0]:.1f}, {tails[s][1]:.1f}" for s in SCHEMES)}
+                | 60 to 100 %, at most 2 % | ({order([share["newreno"] >= 60, share["dctcp"] <= 2])})
+        """)
     name = key(DEEP, DEEPER)
-    found.append(
-        Row(
-            f"dctcp-fig25-deep-red ({KEPT})",
-            f"{DEEP}, {DEEPER}: queries with a timeout; 95th percentile of {SHORT}, ms",
-            "below 1 %; above 80",
-            f"{late(measures, name, 10):.2f} %; {p95(measures, name, 10, SHORT):.1f}",
-            "below 2 %; above 50",
-            order([late(measures, name, 10) < 2, p95(measures, name, 10, SHORT) > 50]),
-            judged=False,
-        )
-    )
+    found += Row.table(f"""
+        dctcp-fig25-deep-red ({KEPT})
+        {DEEP}, {DEEPER}: queries with a timeout; 95th percentile of {SHORT}, ms | below 1 %; above 80
+            | {late(measures, name, 10):.2f} %; {p95(measures, name, 10, SHORT):.1f} | below 2 %; above 50
+            | ({order([late(measures, name, 10) < 2, p95(measures, name, 10, SHORT) > 50])})
+    """)
     return found
 
 
@@ -548,32 +440,29 @@ def listed(values: Mapping[str, Sequence[float]], digits: int) -> str:
 
 def rows_more_background(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig26a-27a-background`."""
-    row = partial(Row, "dctcp-fig26a-27a-background")
     ran = [factor for factor in FACTORS if factor in points(measures, key("dctcp", BACKGROUND))]
     names = {s: key(s, BACKGROUND) for s in SCHEMES}
     found = []
     for what, label in ((SHORT, "short messages"), ("query_ms", "queries")):
         tails = {s: [p95(measures, names[s], factor, what) for factor in ran] for s in SCHEMES}
-        found += [
-            row(
-                f"{label}, 95th percentile, ms",
-                "rises with the background",
-                listed(tails, 2),
-                "never falls",
-                order([a <= b for line in tails.values() for a, b in pairwise(line)]),
-            ),
-            row(
-                f"{label}, 95th percentile: dctcp below newreno, background x {', '.join(map(str, ran))}",
-                "always",
-                ", ".join(f"{b:.2f} < {a:.2f}" for a, b in zip(*tails.values(), strict=True)),
-                "always",
-                order([b < a for a, b in zip(*tails.values(), strict=True)]),
-            ),
-        ]
+        found += Row.table(f"""
+            dctcp-fig26a-27a-background
+            {label}, 95th percentile, ms | rises with the background | {listed(tails, 2)} | never falls
+                | {order([a <= b for line in tails.values() for a, b in pairwise(line)])}
+            {label}, 95th percentile: dctcp below newreno, background x {", ".join(map(str, ran))} | always
+                | {", ".join(f"{b:.2f} < {a:.2f}" for a, b in zip(*tails.values(), strict=True))} | always
+                | {order([b < a for a, b in zip(*tails.values(), strict=True)])}
+        """)
     share = {s: [late(measures, names[s], factor) for factor in ran] for s in SCHEMES}
     kept = [a > b for a, b in zip(*share.values(), strict=True)]
     ours = listed(share, 2)
-    return [*found, row("queries with a timeout, %", "newreno above dctcp", ours, "always", order(kept))]
+    return [
+        *found,
+        Row.of(
+            "dctcp-fig26a-27a-background",
+            f"queries with a timeout, % | newreno above dctcp | {ours} | always | {order(kept)}",
+        ),
+    ]
 
 
 def rows_larger_answers(measures: Measures, reading: str) -> list[Row]:
@@ -586,33 +475,17 @@ def rows_larger_answers(measures: Measures, reading: str) -> list[Row]:
     worst = max(p95(measures, names["dctcp"], total, "query_ms") / ideal_ms[total] for total in ran)
     last = share["newreno"][-1]
     tails = listed({s: [p95(measures, names[s], total, "query_ms") for total in ran] for s in SCHEMES}, 1)
-    return [
-        Row.by("band", claim, "newreno, 1 MB: queries with a timeout", "almost all", last, ".1f %", "above 60 %"),
-        Row(
-            claim,
-            f"newreno, {', '.join(map(str, ran))} KB: queries with a timeout, %",
-            "rises",
-            ", ".join(f"{value:.2f}" for value in share["newreno"]),
-            "rises",
-            order([a <= b for a, b in pairwise(share["newreno"])]),
-        ),
-        Row(
-            claim,
-            "dctcp: queries with a timeout, at worst",
-            "hardly any",
-            f"{max(share['dctcp']):.2f} %",
-            "at most 2 %",
-            band(max(share["dctcp"]), 0, 2),
-        ),
-        Row(
-            claim,
-            "dctcp: 95th percentile over size / 1 Gb/s + 1 ms, at worst",
-            "little affected",
-            f"{worst:.2f} ({tails} ms)",
-            "at most 2",
-            band(worst, 0, 2),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        newreno, 1 MB: queries with a timeout | almost all | {judge("band", last, ".1f %", "above 60 %")}
+        newreno, {", ".join(map(str, ran))} KB: queries with a timeout, % | rises
+            | {", ".join(f"{value:.2f}" for value in share["newreno"])} | rises
+            | {order([a <= b for a, b in pairwise(share["newreno"])])}
+        dctcp: queries with a timeout, at worst | hardly any | {max(share["dctcp"]):.2f} % | at most 2 %
+            | {band(max(share["dctcp"]), 0, 2)}
+        dctcp: 95th percentile over size / 1 Gb/s + 1 ms, at worst | little affected | {worst:.2f} ({tails} ms)
+            | at most 2 | {band(worst, 0, 2)}
+    """)
 
 
 EXPERIMENTS = (

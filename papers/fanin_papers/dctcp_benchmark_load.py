@@ -10,12 +10,10 @@ one of 10 ms many timeouts are needless.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes
-from fanin_papers.common import seeds
+from fanin_papers.common import picture, seeds
 from fanin_papers.dctcp import SCHEMES
 from fanin_papers.dctcp_benchmark import colour, late, p95
 from fanin_papers.dctcp_benchmark_runs import (
@@ -28,15 +26,13 @@ from fanin_papers.dctcp_benchmark_runs import (
     SWITCHES,
     TENFOLD,
     TRAFFICS,
+    Sizes,
     background,
     measure,
     queries,
     run,
 )
 from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order
-
-if TYPE_CHECKING:
-    from fanin_papers.dctcp_benchmark_runs import Sizes
 
 ABOVE = 8
 """Per cent of the flows above 1 MB, instead of 25."""
@@ -73,7 +69,7 @@ def sweep(quick: bool) -> dict[Key, Change]:
 
 def draw(measures: Measures) -> Figure:
     """Bars as in Fig. 25."""
-    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    figure = picture(14, 4.8, f"DCTCP Fig. 25 with {ABOVE} % of the background flows above 1 MB instead of 25 %")
     panels = figure.subplots(1, 3)
     for place, name in enumerate(SWITCHES):
         values = (p95(measures, name, 10, SHORT), p95(measures, name, 10, "query_ms"), late(measures, name, 10))
@@ -90,7 +86,6 @@ def draw(measures: Measures) -> Figure:
         axes.set_xticks(range(len(SWITCHES)), [name.replace(", ", ",\n") for name in SWITCHES])
         axes.margins(y=0.12)
         label_axes(axes, title, "", y, legend=False)
-    figure.suptitle(f"DCTCP Fig. 25 with {ABOVE} % of the background flows above 1 MB instead of 25 %", fontsize=11)
     return figure
 
 
@@ -103,71 +98,29 @@ def rows(measures: Measures) -> list[Row]:
     ratio = tail["dctcp"] / p95(measures, "dctcp", 1, SHORT)
     slow = {scheme: p95(measures, name, 10, "query_ms") for scheme, name in SLOW.items()}
     what = f"{ABOVE} % of the flows above 1 MB"
-    return [
-        Row(
-            scaled,
-            f"{what}: queries with a timeout, newreno, dctcp",
-            "92 %, 0.3 %",
-            f"{share['newreno']:.1f} %, {share['dctcp']:.2f} %",
-            "60 to 100 %, at most 2 %",
-            order([share["newreno"] >= 60, share["dctcp"] <= 2]),
-            judged=False,
-        ),
-        Row(
-            scaled,
-            f"{what}: 95th percentile of queries and of {SHORT}, ms, newreno, dctcp",
-            "136 and 14 less with dctcp",
-            f"{query['newreno']:.1f}, {query['dctcp']:.1f}; {tail['newreno']:.1f}, {tail['dctcp']:.1f}",
-            "at least 50 and 5 less",
-            order([query["newreno"] - query["dctcp"] >= 50, tail["newreno"] - tail["dctcp"] >= 5]),
-            judged=False,
-        ),
-        Row(
-            scaled,
-            f"{what}: 95th percentile of dctcp's {SHORT} over that without the factor",
-            "unchanged",
-            f"{ratio:.2f}",
-            "0.7 to 1.3",
-            band(ratio, 0.7, 1.3),
-            judged=False,
-        ),
-        Row(
-            switches,
-            f"{what}: queries with a timeout, deep buffer, RED",
-            "below 1 %, 95 %",
-            f"{share[DEEP]:.2f} %, {share[RED]:.2f} %",
-            "below 2 %, above 50 %",
-            order([share[DEEP] < 2, share[RED] > 50]),
-            judged=False,
-        ),
-        Row(
-            switches,
-            f"{what}: 95th percentile of {SHORT} with a deep buffer, ms",
-            "above 80",
-            f"{tail[DEEP]:.1f}",
-            "above 50",
-            order([tail[DEEP] > 50]),
-            judged=False,
-        ),
-        Row(
-            switches,
-            f"deep buffer, smallest timeout of 300 ms, 25 and {ABOVE} % above 1 MB: queries with a timeout",
-            "below 1 %",
-            ", ".join(f"{late(measures, name, 10):.2f} %" for name in (PATIENT, PATIENT_FEWER)),
-            "below 2 %",
-            order([late(measures, name, 10) < 2 for name in (PATIENT, PATIENT_FEWER)]),
-            judged=False,
-        ),
-        Row(
-            scaled,
-            "smallest timeout of 100 ms, 25 % above 1 MB: 95th percentile of queries, ms, newreno, dctcp",
-            "136 less with dctcp",
-            f"{slow['newreno']:.1f}, {slow['dctcp']:.1f}",
-            "at least 50 less",
-            order([slow["newreno"] - slow["dctcp"] >= 50]),
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        {scaled}
+        {what}: queries with a timeout, newreno, dctcp | 92 %, 0.3 % | {share["newreno"]:.1f} %, {share["dctcp"]:.2f} %
+            | 60 to 100 %, at most 2 % | ({order([share["newreno"] >= 60, share["dctcp"] <= 2])})
+        {what}: 95th percentile of queries and of {SHORT}, ms, newreno, dctcp | 136 and 14 less with dctcp
+            | {query["newreno"]:.1f}, {query["dctcp"]:.1f}; {tail["newreno"]:.1f}, {tail["dctcp"]:.1f}
+            | at least 50 and 5 less
+            | ({order([query["newreno"] - query["dctcp"] >= 50, tail["newreno"] - tail["dctcp"] >= 5])})
+        {what}: 95th percentile of dctcp's {SHORT} over that without the factor | unchanged | {ratio:.2f} | 0.7 to 1.3
+            | ({band(ratio, 0.7, 1.3)})
+        {switches}
+        {what}: queries with a timeout, deep buffer, RED | below 1 %, 95 % | {share[DEEP]:.2f} %, {share[RED]:.2f} %
+            | below 2 %, above 50 % | ({order([share[DEEP] < 2, share[RED] > 50])})
+        {what}: 95th percentile of {SHORT} with a deep buffer, ms | above 80 | {tail[DEEP]:.1f} | above 50
+            | ({order([tail[DEEP] > 50])})
+        deep buffer, smallest timeout of 300 ms, 25 and {ABOVE} % above 1 MB: queries with a timeout | below 1 %
+            | {", ".join(f"{late(measures, name, 10):.2f} %" for name in (PATIENT, PATIENT_FEWER))} | below 2 %
+            | ({order([late(measures, name, 10) < 2 for name in (PATIENT, PATIENT_FEWER)])})
+        {scaled}
+        smallest timeout of 100 ms, 25 % above 1 MB: 95th percentile of queries, ms, newreno, dctcp
+            | 136 less with dctcp | {slow["newreno"]:.1f}, {slow["dctcp"]:.1f} | at least 50 less
+            | ({order([slow["newreno"] - slow["dctcp"] >= 50])})
+    """)
 
 
 EXPERIMENTS = (

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from fanin import Result
 from fanin import measures as of
-from fanin.spec import window_ps
 from fanin_papers.common import seeds
 from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.experiment import Change, Key, Measured
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 Sizes = Sequence[tuple[float, float]]
 """Points of a cumulative distribution: bytes, and per cent of the flows up to this size."""
@@ -257,7 +253,7 @@ def measure_workload(result: Result) -> Measured:
     flows = result.flows()
     back = of.messages(result).filter(pl.col("traffic") != "queries")
     gaps = back.sort("start_ps").with_columns(gap=pl.col("start_ps").cast(pl.Int64).diff().over("dst_name"))
-    begin_ps, end_ps = window_ps(result.spec)
+    begin_ps, end_ps = of.window_ps(result)
     windows = int((end_ps - begin_ps) // WINDOW_PS)
     return {
         "answers": sorted(set(flows.filter(pl.col("traffic") == "queries")["bytes"].cast(pl.Float64).to_list())),

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from fanin.plot import label_axes, scheme_line
-from fanin.plot.base import legend_below
+from fanin import Result
+from fanin.plot import label_axes, legend_below, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import mean, seeds
-from fanin_papers.dctcp import SCHEMES, cdf, percentile, quantile, under
+from fanin_papers.common import cdf, mean, over_seeds, percentile, picture, points, pooled, quantile, seeds
+from fanin_papers.dctcp import SCHEMES, under
 from fanin_papers.dctcp_queries import measure_queries
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    points,
-    pooled,
-    strict,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order, strict
 
 ANEW = "newreno, window anew per query"
 WINDOWS = {
@@ -106,7 +86,7 @@ def measure_table2(result: Result) -> Measured:
 
 def draw_table2(measures: Measures) -> Figure:
     """The 95th percentile, timeouts and losses over the number of ports with long flows."""
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    figure = picture(13, 4.6, "DCTCP Table 2 and section 2.3.4: 1 MB from 10 servers beside long flows on other ports")
     tail, late, lost = figure.subplots(1, 3)
     for name, (scheme, _) in WINDOWS.items():
         shown = scheme_line(scheme) | {"marker": style_of(scheme).marker_for_matplotlib(), "markersize": 6}
@@ -124,9 +104,6 @@ def draw_table2(measures: Measures) -> Figure:
     legend_below(figure, tail)
     label_axes(late, "timeouts", across, "queries with a timeout", legend=False)
     label_axes(lost, "losses", across, "packets of answers lost per query", legend=False)
-    figure.suptitle(
-        "DCTCP Table 2 and section 2.3.4: 1 MB from 10 servers beside long flows on other ports", fontsize=12
-    )
     return figure
 
 
@@ -138,7 +115,6 @@ def rows_table2(measures: Measures) -> list[Row]:
 def rows_pressure(measures: Measures) -> list[Row]:
     """Claim `dctcp-table2-bufferpressure`: no long flows, and all 66."""
     claim, none, all_ports = "dctcp-table2-bufferpressure", PORTS[0], PORTS[-1]
-    row = partial(Row, claim)
     p95 = {
         (s, n): over_seeds(measures, (s, n), "completion_ms", percentile(0.95))
         for s in WINDOWS
@@ -150,89 +126,71 @@ def rows_pressure(measures: Measures) -> list[Row]:
     alone = {"newreno": "9.87", "dctcp": "9.17"}
     return [
         *(
-            Row.by(
-                "band", claim, f"{s}: p95 of queries without long flows, ms", alone[s], p95[s, none], ".2f", "8.5 to 11"
+            Row.of(
+                claim,
+                f"{s}: p95 of queries without long flows, ms | {alone[s]} "
+                f"| {judge('band', p95[s, none], '.2f', '8.5 to 11')}",
             )
             for s in SCHEMES
         ),
-        row(
-            "dctcp: p95 with long flows / without",
-            "0.99 (9.09 ms)",
-            f"{grown['dctcp']:.3f} ({p95['dctcp', all_ports]:.2f} ms)",
-            "at most 1.1",
-            band(grown["dctcp"], 0, 1.1),
-        ),
+        *Row.table(f"""
+            {claim}
+            dctcp: p95 with long flows / without | 0.99 (9.09 ms)
+                | {grown["dctcp"]:.3f} ({p95["dctcp", all_ports]:.2f} ms) | at most 1.1 | {band(grown["dctcp"], 0, 1.1)}
+        """),
         *(
-            row(
-                f"{s}: p95 with long flows / without",
-                "4.8 (46.94 ms)",
-                f"{grown[s]:.2f} ({p95[s, all_ports]:.2f} ms)",
-                "at least 2",
-                band(grown[s], 2, inf),
-                judged=s != ANEW,
+            Row.of(
+                claim,
+                f"{s}: p95 with long flows / without | 4.8 (46.94 ms) | {grown[s]:.2f} ({p95[s, all_ports]:.2f} ms) "
+                f"| at least 2 | {band(grown[s], 2, inf)}",
+                s != ANEW,
             )
             for s in ("newreno", ANEW)
         ),
         *(
-            row(
-                f"{s}: queries with a timeout, with long flows, %",
-                "7",
-                f"{late[s]:.1f}",
-                "2 to 20",
-                band(late[s], 2, 20),
-                judged=s != ANEW,
+            Row.of(
+                claim,
+                f"{s}: queries with a timeout, with long flows, % | 7 | {late[s]:.1f} | 2 to 20 "
+                f"| {band(late[s], 2, 20)}",
+                s != ANEW,
             )
             for s in ("newreno", ANEW)
         ),
-        row(
-            "dctcp: queries with a timeout, with long flows, %",
-            "0.08",
-            f"{late['dctcp']:.2f}",
-            "at most 0.5",
-            band(late["dctcp"], 0, 0.5),
-        ),
-        row(
-            "goodput of the long flows, dctcp / newreno",
-            "1",
-            f"{rate['dctcp'] / rate['newreno']:.3f}",
-            "0.97 to 1.03",
-            band(rate["dctcp"] / rate["newreno"], 0.97, 1.03),
-        ),
+        *Row.table(f"""
+            {claim}
+            dctcp: queries with a timeout, with long flows, % | 0.08 | {late["dctcp"]:.2f} | at most 0.5
+                | {band(late["dctcp"], 0, 0.5)}
+            goodput of the long flows, dctcp / newreno | 1 | {rate["dctcp"] / rate["newreno"]:.3f} | 0.97 to 1.03
+                | {band(rate["dctcp"] / rate["newreno"], 0.97, 1.03)}
+        """),
     ]
 
 
 def rows_losses(measures: Measures) -> list[Row]:
     """Claim `dctcp-sec234-bufferpressure`."""
-    row = partial(Row, "dctcp-sec234-bufferpressure")
     lost = {name: [over_seeds(measures, (name, ports), "lost") for ports in PORTS] for name in WINDOWS}
     ports = ", ".join(map(str, PORTS))
     rows = []
     for name in ("newreno", ANEW):
         judged, found = name != ANEW, lost[name]
         rising = [before <= after for before, after in pairwise(found)]
-        rows += [
-            row(
-                f"{name}: packets of answers lost per query, long flows on {ports} other ports",
-                "more with more ports",
-                ", ".join(f"{value:.2f}" for value in found),
-                "never fewer",
-                order(rising),
-                judged,
-            ),
-            row(f"{name}: the same without long flows", "none", f"{found[0]:.2f}", "0", strict(found[0] == 0), judged),
-            row(
-                f"{name}: the same with 33 other ports",
-                "some",
-                f"{found[-1]:.2f}",
-                "above 0",
-                strict(found[-1] > 0),
-                judged,
-            ),
-        ]
+        rows += Row.table(
+            f"""
+            dctcp-sec234-bufferpressure
+            {name}: packets of answers lost per query, long flows on {ports} other ports | more with more ports
+                | {", ".join(f"{value:.2f}" for value in found)} | never fewer | {order(rising)}
+            {name}: the same without long flows | none | {found[0]:.2f} | 0 | {strict(found[0] == 0)}
+            {name}: the same with 33 other ports | some | {found[-1]:.2f} | above 0 | {strict(found[-1] > 0)}
+            """,
+            judged,
+        )
     most = max(lost["dctcp"])
     return [
         *rows,
-        row("dctcp: the same, at most", "about none", f"{most:.3f}", "0.00 to two digits", strict(round(most, 2) == 0)),
+        Row.of(
+            "dctcp-sec234-bufferpressure",
+            f"dctcp: the same, at most | about none | {most:.3f} | 0.00 to two digits | {strict(round(most, 2) == 0)}",
+        ),
     ]
 
 
@@ -251,11 +209,12 @@ def sweep_21(quick: bool) -> dict[Key, Change]:
 
 def draw_21(measures: Measures) -> Figure:
     """Cumulative distribution of response times, as the paper draws it."""
-    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    figure = picture(7, 4.8)
     axes = figure.subplots()
     for scheme in SCHEMES:
         late = mean(pooled(measures, (scheme, 40), "timed_out"))
-        cdf(axes, pooled(measures, (scheme, 40), "completion_ms"), scheme, f"{scheme} ({late:.0%} with a timeout)")
+        label = f"{scheme} ({late:.0%} with a timeout)"
+        cdf(axes, pooled(measures, (scheme, 40), "completion_ms"), label=label, **scheme_line(scheme))
     axes.set_xlim(0, 50)
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
@@ -267,18 +226,18 @@ def draw_21(measures: Measures) -> Figure:
 
 def rows_21(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig21-alltoall`."""
-    row = partial(Row, "dctcp-fig21-alltoall")
     late = {name: over_seeds(measures, (name, 40), "timed_out") for name in (*SCHEMES, ANEW)}
     return [
-        row("dctcp: queries with a timeout", "none", f"{late['dctcp']:.2%}", "none", strict(late["dctcp"] == 0)),
+        Row.of(
+            "dctcp-fig21-alltoall",
+            f"dctcp: queries with a timeout | none | {late['dctcp']:.2%} | none | {strict(late['dctcp'] == 0)}",
+        ),
         *(
-            row(
-                f"{name}: queries with a timeout",
-                "over 55 %",
-                f"{late[name]:.1%}",
-                "25 to 90 %",
-                band(late[name], 0.25, 0.9),
-                judged=name != ANEW,
+            Row.of(
+                "dctcp-fig21-alltoall",
+                f"{name}: queries with a timeout | over 55 % | {late[name]:.1%} | 25 to 90 % "
+                f"| {band(late[name], 0.25, 0.9)}",
+                name != ANEW,
             )
             for name in ("newreno", ANEW)
         ),
@@ -330,14 +289,13 @@ def late_by_servers(measures: Measures, name: str) -> dict[int, float]:
 
 def draw_other(measures: Measures) -> Figure:
     """The share of queries with a timeout over the number of servers."""
-    figure = Figure(figsize=(12, 7.6), layout="constrained")
+    figure = picture(12, 7.6, "DCTCP section 4.2.1: queries with a timeout, dynamic buffers, minimum timeout 10 ms")
     grid = figure.subplots(2, 3, sharey=True, sharex=True)
     for line, link in zip(grid, LINKS, strict=True):
         for axes, total in zip(line, TOTALS, strict=True):
             draw_other_panel(axes, measures, link, total)
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=10)
-    figure.suptitle("DCTCP section 4.2.1: queries with a timeout, dynamic buffers, minimum timeout 10 ms", fontsize=12)
     return figure
 
 
@@ -360,7 +318,6 @@ def draw_other_panel(axes: Axes, measures: Measures, link: str, total: str) -> N
 
 def rows_other(measures: Measures) -> list[Row]:
     """Claim `dctcp-sec421-other`."""
-    row = partial(Row, "dctcp-sec421-other")
 
     def late(name: str, link: str, totals: Sequence[str]) -> float:
         return mean(
@@ -374,41 +331,25 @@ def rows_other(measures: Measures) -> list[Row]:
     deep_rows = []
     for name in (DEEP, DEEP_SHARED):
         deep = {sizes: late(name, "1 Gb/s", sizes) for sizes in (small, large)}
-        deep_rows += [
-            row(
-                f"{name}, up to 1 MB: queries with a timeout, and with the shallow one",
-                "fewer with deep ones",
-                f"{deep[small]:.2%} and {shallow[small]:.2%}",
-                "in this order",
-                order([deep[small] < shallow[small]]),
-                judged=name == DEEP,
-            ),
-            row(
-                f"{name}, 10 MB: queries with a timeout",
-                "the problem resurfaces",
-                f"{deep[large]:.2%} (shallow: {shallow[large]:.0%})",
-                "above 0",
-                strict(deep[large] > 0),
-                judged=name == DEEP,
-            ),
-        ]
+        deep_rows += Row.table(
+            f"""
+            dctcp-sec421-other
+            {name}, up to 1 MB: queries with a timeout, and with the shallow one | fewer with deep ones
+                | {deep[small]:.2%} and {shallow[small]:.2%} | in this order | {order([deep[small] < shallow[small]])}
+            {name}, 10 MB: queries with a timeout | the problem resurfaces
+                | {deep[large]:.2%} (shallow: {shallow[large]:.0%}) | above 0 | {strict(deep[large] > 0)}
+            """,
+            name == DEEP,
+        )
     return [
         *deep_rows,
-        row(
-            "dctcp: queries with a timeout, 100 KB to 10 MB at 1 and 10 Gb/s, at worst",
-            "performs well at all sizes",
-            f"{worst:.2%}",
-            "none",
-            strict(worst == 0),
-        ),
-        row(
-            "newreno, 1 and 10 MB: queries with a timeout at 1 and 10 Gb/s",
-            "alike",
-            f"{both['1 Gb/s']:.1%} and {both['10 Gb/s']:.1%}",
-            "above 0 at both",
-            strict(min(both.values()) > 0),
-            judged=False,
-        ),
+        *Row.table(f"""
+            dctcp-sec421-other
+            dctcp: queries with a timeout, 100 KB to 10 MB at 1 and 10 Gb/s, at worst | performs well at all sizes
+                | {worst:.2%} | none | {strict(worst == 0)}
+            newreno, 1 and 10 MB: queries with a timeout at 1 and 10 Gb/s | alike
+                | {both["1 Gb/s"]:.1%} and {both["10 Gb/s"]:.1%} | above 0 at both | ({strict(min(both.values()) > 0)})
+        """),
     ]
 
 
@@ -462,7 +403,7 @@ def drops(measures: Measures, scheme: str, packets: int) -> dict[int, float]:
 
 def draw_limit(measures: Measures) -> Figure:
     """Drops over the number of senders: one packet each, and 20 packets each."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "DCTCP section 3.2: bursts at the same time into a port of 100 packets, 1 Gb/s")
     left, right = figure.subplots(1, 2)
     for axes, packets in ((left, 1), (right, 20)):
         for scheme in CHOICES:
@@ -477,7 +418,6 @@ def draw_limit(measures: Measures) -> Figure:
     left.plot(least, np.maximum(least - BUFFER - 1, 0), color="#888888", linestyle=":", label="senders - 100 - 1")
     for axes in (left, right):
         axes.legend(frameon=False, fontsize=10, loc="upper left")
-    figure.suptitle("DCTCP section 3.2: bursts at the same time into a port of 100 packets, 1 Gb/s", fontsize=12)
     return figure
 
 
@@ -501,24 +441,21 @@ def rows_limit(measures: Measures) -> list[Row]:
     by_rcc = max(value for packets in SENDERS for value in drops(measures, "rcc", packets).values())
     said = ", ".join(f"{first['dctcp'][n]:.0f}" for n in past)
     return [
-        Row(
+        *Row.table(f"""
+            {claim}
+            one packet from each of {", ".join(map(str, past))} senders: drops of dctcp | cannot be avoided
+                | {said}; newreno {"the same" if alike else "others"} | at least senders - 101 with both, and alike
+                | {strict(all(kept) and alike)}
+        """),
+        Row.of(
             claim,
-            f"one packet from each of {', '.join(map(str, past))} senders: drops of dctcp",
-            "cannot be avoided",
-            f"{said}; newreno {'the same' if alike else 'others'}",
-            "at least senders - 101 with both, and alike",
-            strict(all(kept) and alike),
+            "2 to 20 packets from up to 50 senders: drops of dctcp below those of newreno "
+            "| marks tame the bursts that follow "
+            f"| {sum(a < b for a, b in told)} of {len(told)} cases with drops; in all "
+            f"{sum(a for a, _ in pairs):.0f} and {sum(b for _, b in pairs):.0f} | always "
+            f"| {order([a < b for a, b in told])}",
         ),
-        Row(
-            claim,
-            "2 to 20 packets from up to 50 senders: drops of dctcp below those of newreno",
-            "marks tame the bursts that follow",
-            f"{sum(a < b for a, b in told)} of {len(told)} cases with drops; in all {sum(a for a, _ in pairs):.0f} "
-            f"and {sum(b for _, b in pairs):.0f}",
-            "always",
-            order([a < b for a, b in told]),
-        ),
-        Row.by("strict", claim, "drops of rcc, at most", "none with a schedule", by_rcc, ".0f", "0"),
+        Row.of(claim, f"drops of rcc, at most | none with a schedule | {judge('strict', by_rcc, '.0f', '0')}"),
     ]
 
 

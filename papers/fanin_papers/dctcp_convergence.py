@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin import measures as of
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import mean, seeds
+from fanin_papers.common import mean, over_seeds, picture, seeds
 from fanin_papers.dctcp import SCHEMES, under
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, strict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 
 FLOWS = ("s1", "s2", "s3", "s4", "s5")
 CROWD = 90
@@ -118,7 +114,7 @@ def variation(run: Measured) -> float:
 
 def draw(measures: Measures) -> Figure:
     """The rates of the flows over time, as the paper draws them."""
-    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure = picture(11, 8, "DCTCP Fig. 17: flows come and go each 10 s, 1 Gb/s, K = 20, bins of 1 s")
     for axes, scheme in zip(figure.subplots(2, 1, sharex=True), reversed(SCHEMES), strict=True):
         run = measures[(scheme, len(FLOWS), 1)]
         for number, flow in enumerate(FLOWS):
@@ -132,7 +128,6 @@ def draw(measures: Measures) -> Figure:
         title = f"{scheme}: Jain's index {index:.4f} in seconds of at least two flows"
         label_axes(axes, title, "time (s)" if scheme == SCHEMES[0] else "", "goodput (Mb/s)", legend=False)
         axes.legend(frameon=False, fontsize=10, ncols=len(FLOWS), loc="upper center")
-    figure.suptitle("DCTCP Fig. 17: flows come and go each 10 s, 1 Gb/s, K = 20, bins of 1 s", fontsize=12)
     return figure
 
 
@@ -145,36 +140,17 @@ def rows(measures: Measures) -> list[Row]:
     many = {scheme: over_seeds(measures, (scheme, CROWD), "jain") for scheme in SCHEMES}
     ratio = varies["dctcp"] / varies["newreno"]
     index = mean(jain["dctcp"])
-    return [
-        Row(
-            claim,
-            "dctcp: mean of Jain's index in seconds of 2 to 5 flows, from 2 s after each change on",
-            "0.99",
-            f"{index:.4f} (least {min(jain['dctcp'], default=0):.3f}; newreno {mean(jain['newreno']):.4f})",
-            "at least 0.99",
-            band(index, 0.99, 1),
-        ),
-        Row(
-            claim,
-            "variation of a flow's rate over seconds, dctcp / newreno",
-            "far below 1",
-            f"{ratio:.2f} ({varies['dctcp']:.3f} and {varies['newreno']:.3f})",
-            "at most 0.5",
-            band(ratio, 0, 0.5),
-        ),
-        Row.by(
-            "band", claim, "dctcp: Jain's index of 90 flows over 10 s", "0.99", many["dctcp"], ".4f", "at least 0.98"
-        ),
-        Row(
-            claim,
-            "newreno: Jain's index of 90 flows over 10 s",
-            "not told",
-            f"{many['newreno']:.4f}",
-            "below dctcp's",
-            strict(many["newreno"] < many["dctcp"]),
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        dctcp: mean of Jain's index in seconds of 2 to 5 flows, from 2 s after each change on | 0.99
+            | {index:.4f} (least {min(jain["dctcp"], default=0):.3f}; newreno {mean(jain["newreno"]):.4f})
+            | at least 0.99 | {band(index, 0.99, 1)}
+        variation of a flow's rate over seconds, dctcp / newreno | far below 1
+            | {ratio:.2f} ({varies["dctcp"]:.3f} and {varies["newreno"]:.3f}) | at most 0.5 | {band(ratio, 0, 0.5)}
+        dctcp: Jain's index of 90 flows over 10 s | 0.99 | {judge("band", many["dctcp"], ".4f", "at least 0.98")}
+        newreno: Jain's index of 90 flows over 10 s | not told | {many["newreno"]:.4f} | below dctcp's
+            | ({strict(many["newreno"] < many["dctcp"])})
+    """)
 
 
 EXPERIMENTS = (

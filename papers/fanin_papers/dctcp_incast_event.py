@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin import measures as of
-from fanin.plot import indexed_line, label_axes
-from fanin.plot.base import legend_below
-from fanin_papers.common import seeds
-from fanin_papers.dctcp import quantile
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin.plot import indexed_line, label_axes, legend_below
+from fanin_papers.common import over_seeds, picture, pooled, quantile, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
 RTO_MS = 300
 WORKERS = 43
@@ -85,7 +65,7 @@ def measure_7(result: Result) -> Measured:
 
 def draw_7(measures: Measures) -> Figure:
     """The paper's timeline of one query: from each request to its response, worker by worker."""
-    figure = Figure(figsize=(10, 5.2), layout="constrained")
+    figure = picture(10, 5.2, "DCTCP Fig. 7: a query of 43 workers beside two long flows, smallest timeout 300 ms")
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
     run = next((run for key, run in measures.items() if key[0] == WITH and run["asked_ms"]), measures[(WITH, 43, 1)])
     for axes in (left, right):
@@ -104,51 +84,30 @@ def draw_7(measures: Measures) -> Figure:
     label_axes(left, "", "time after the first request (ms)", "worker, by the time of its request", legend=False)
     label_axes(right, "", "time (ms)", "")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=10)
-    figure.suptitle("DCTCP Fig. 7: a query of 43 workers beside two long flows, smallest timeout 300 ms", fontsize=12)
     return figure
 
 
 def rows_7(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig7-incast-event`."""
-    row = partial(Row, "dctcp-fig7-incast-event")
     lost = {name: pooled(measures, (name, 43), "lost_ms") for name in (WITH, WITHOUT)}
     queries = {name: sum(pooled(measures, (name, 43), "queries")) for name in (WITH, WITHOUT)}
     struck = {name: sum(pooled(measures, (name, 43), "queries_with_loss")) for name in (WITH, WITHOUT)}
     transfer_ms = WORKERS * 2000 * 8 / 1e6
     in_time = pooled(measures, (WITH, 43), "in_time_ms")
     soonest = min(lost[WITH], default=0.0)
-    return [
-        row("43 x 2 KB at 1 Gb/s, ms", "about 1", f"{transfer_ms:.2f}", "0.69", strict(round(transfer_ms, 2) == 0.69)),
-        row(
-            "responses with a packet lost: soonest arrival after the server sent it, ms",
-            "320: a loss is a timeout",
-            f"{soonest:.1f} ({len(lost[WITH])} responses)",
-            "at least 300",
-            strict(soonest >= RTO_MS),
-        ),
-        row(
-            f"{WITHOUT}: responses with a packet lost",
-            "none: 86 KB need 1 ms",
-            f"{len(lost[WITHOUT])} in {queries[WITHOUT]:.0f} queries",
-            "0",
-            strict(not lost[WITHOUT]),
-        ),
-        row(
-            f"{WITH}: queries with a response lost",
-            "they happen",
-            f"{struck[WITH]:.0f} of {queries[WITH]:.0f}",
-            "above 0",
-            strict(struck[WITH] > 0),
-        ),
-        row(
-            f"{WITH}: responses without loss, 0.1th to 99.9th percentile, ms after the query began",
-            "1.1 to 13.5 in one query",
-            f"{quantile(in_time, 0.001):.1f} to {quantile(in_time, 0.999):.1f}",
-            "none: depends on the servers",
-            "calibrated",
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        dctcp-fig7-incast-event
+        43 x 2 KB at 1 Gb/s, ms | about 1 | {transfer_ms:.2f} | 0.69 | {strict(round(transfer_ms, 2) == 0.69)}
+        responses with a packet lost: soonest arrival after the server sent it, ms | 320: a loss is a timeout
+            | {soonest:.1f} ({len(lost[WITH])} responses) | at least 300 | {strict(soonest >= RTO_MS)}
+        {WITHOUT}: responses with a packet lost | none: 86 KB need 1 ms
+            | {len(lost[WITHOUT])} in {queries[WITHOUT]:.0f} queries | 0 | {strict(not lost[WITHOUT])}
+        {WITH}: queries with a response lost | they happen | {struck[WITH]:.0f} of {queries[WITH]:.0f} | above 0
+            | {strict(struck[WITH] > 0)}
+        {WITH}: responses without loss, 0.1th to 99.9th percentile, ms after the query began | 1.1 to 13.5 in one query
+            | {quantile(in_time, 0.001):.1f} to {quantile(in_time, 0.999):.1f} | none: depends on the servers
+            | (calibrated)
+    """)
 
 
 # Fig. 8: jitter
@@ -199,7 +158,7 @@ def measure_8(result: Result) -> Measured:
 
 def draw_8(measures: Measures) -> Figure:
     """The share of queries that take longer, with and without jitter, for each background."""
-    figure = Figure(figsize=(11, 8.4), layout="constrained")
+    figure = picture(11, 8.4, "DCTCP Fig. 8: queries of 43 workers with requests spread over 0.8 and 10 ms")
     for axes, name in zip(figure.subplots(2, 2, sharex=True, sharey=True).flat, BACKGROUNDS, strict=True):
         for number, (jitter, said) in enumerate(((SPREAD, "without jitter"), (JITTER, "10 ms of jitter"))):
             draw_tail(axes, pooled(measures, (name, f"{jitter:g} ms"), "completion_ms"), number, said)
@@ -212,7 +171,6 @@ def draw_8(measures: Measures) -> Figure:
             axes.text(70, share * 1.08, text, fontsize=9, ha="center", color="#555555")
         label_axes(axes, name, "query completion (ms, log scale)", "share that takes longer", legend=False)
     legend_below(figure, axes)
-    figure.suptitle("DCTCP Fig. 8: queries of 43 workers with requests spread over 0.8 and 10 ms", fontsize=12)
     return figure
 
 
@@ -225,7 +183,6 @@ def draw_tail(axes: Axes, values: list[float], number: int, label: str) -> None:
 
 def rows_8(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig8-jitter` beside two long flows, and beside other traffics."""
-    row = partial(Row, "dctcp-fig8-jitter")
     rows = []
     for name in BACKGROUNDS:
         judged = name == WITH
@@ -235,26 +192,21 @@ def rows_8(measures: Measures) -> list[Row]:
             ratio = with_jitter / without
             far = share == 0.999
             rows.append(
-                row(
-                    f"{name}: p{share * 100:g} with jitter / without",
-                    paper,
-                    f"{ratio:.2f} ({with_jitter:.1f} and {without:.1f} ms)",
-                    "at most 1 / 1.2" if far else "3 to 20",
-                    strict(ratio <= 1 / 1.2) if far else band(ratio, 3, 20),
+                Row.of(
+                    "dctcp-fig8-jitter",
+                    f"{name}: p{share * 100:g} with jitter / without | {paper} "
+                    f"| {ratio:.2f} ({with_jitter:.1f} and {without:.1f} ms) "
+                    f"| {'at most 1 / 1.2' if far else '3 to 20'} "
+                    f"| {strict(ratio <= 1 / 1.2) if far else band(ratio, 3, 20)}",
                     judged,
                 )
             )
         late = {jitter: over_seeds(measures, (name, f"{jitter:g} ms"), "timed_out") for jitter in (SPREAD, JITTER)}
-        rows.append(
-            row(
-                f"{name}: queries with a timeout, with and without jitter",
-                "fewer with jitter",
-                f"{late[JITTER]:.2%} and {late[SPREAD]:.2%}",
-                "in this order",
-                order([late[JITTER] < late[SPREAD]]),
-                judged=False,
-            )
-        )
+        rows += Row.table(f"""
+            dctcp-fig8-jitter
+            {name}: queries with a timeout, with and without jitter | fewer with jitter
+                | {late[JITTER]:.2%} and {late[SPREAD]:.2%} | in this order | ({order([late[JITTER] < late[SPREAD]])})
+        """)
     return rows
 
 

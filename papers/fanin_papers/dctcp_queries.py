@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin import measures as of
-from fanin.plot import label_axes, scheme_line
-from fanin.plot.base import legend_below
-from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, quantile, under
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    points,
-    pooled,
-    strict,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin.plot import label_axes, legend_below, scheme_line
+from fanin_papers.common import cdf, log_ticks, mean, picture, points, pooled, quantile, seeds
+from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 
 # Figs. 19 and 20: incast
 
@@ -140,22 +121,20 @@ def draw_incast(
 
 def draw_19(measures: Measures) -> Figure:
     """The paper's two panels, for each reading of the buffer."""
-    figure = Figure(figsize=(11, 9), layout="constrained")
+    figure = picture(11, 9, "DCTCP Fig. 19: 1 MB from n servers, 1 Gb/s, static buffers")
     for (left, right), buffer in zip(figure.subplots(len(BUFFERS), 2), BUFFERS, strict=True):
         lines = {10: "-", 300: "--"}
         names = {f"{variant}, {buffer}": (scheme, lines[rto]) for variant, (scheme, rto) in VARIANTS.items()}
         draw_incast(left, right, measures, names, f"static buffer of {buffer}", log=True)
-    figure.suptitle("DCTCP Fig. 19: 1 MB from n servers, 1 Gb/s, static buffers", fontsize=11)
     return figure
 
 
 def draw_20(measures: Measures) -> Figure:
     """Completion time and timeouts."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "DCTCP Fig. 20: 1 MB from n servers, 1 Gb/s, dynamic buffers, minimum timeout 10 ms")
     names = {scheme: (scheme, "-") for scheme in SCHEMES} | {STATIC: ("newreno", ":")}
     left, right = figure.subplots(1, 2)
     draw_incast(left, right, measures, names, "dynamic buffer; static as in Fig. 19", log=False)
-    figure.suptitle("DCTCP Fig. 20: 1 MB from n servers, 1 Gb/s, dynamic buffers, minimum timeout 10 ms", fontsize=11)
     return figure
 
 
@@ -178,7 +157,6 @@ def rows_19a(measures: Measures, buffer: str) -> list[Row]:
         return mean(pooled(measures, (f"{variant}, {buffer}", n), "completion_ms"))
 
     claim, judged = "dctcp-fig19a-incast", buffer == STATED
-    row = partial(Row, claim)
     ran = [n for n in points(measures, f"dctcp-10ms, {buffer}") if n <= 40]
     fastest = min(min(pooled(measures, (f"{v}, {buffer}", n), "completion_ms")) for v in VARIANTS for n in ran)
     slowest = max(time("dctcp-10ms", n) for n in ran if n <= 25)
@@ -186,35 +164,19 @@ def rows_19a(measures: Measures, buffer: str) -> list[Row]:
     kept = [time(f"dctcp-{rto}ms", n) < time(f"newreno-{rto}ms", n) for rto in (10, 300) for n in middle]
     kept += [time("newreno-300ms", n) > time("newreno-10ms", n) for n in middle]
     gap = max(abs(time(f"dctcp-{rto}ms", 40) / time(f"newreno-{rto}ms", 40) - 1) for rto in (10, 300))
-    return [
-        row(
-            f"{buffer}: fastest query, ms", "about 8", f"{fastest:.2f}", "at least 8.0", strict(fastest >= 8.0), judged
-        ),
-        row(
-            f"{buffer}: dctcp-10ms, mean at up to 25 servers, ms",
-            "near 8",
-            f"at most {slowest:.2f}",
-            "at most 9.5",
-            band(slowest, 8.0, 9.5),
-            judged,
-        ),
-        row(
-            f"{buffer}: dctcp below newreno, newreno-300ms above newreno-10ms, 12 to 30 servers",
-            "always",
-            f"{sum(kept)} of {len(kept)} points",
-            "always",
-            order(kept),
-            judged,
-        ),
-        row(
-            f"{buffer}: gap between dctcp and newreno at 40 servers",
-            "closed",
-            f"{gap * 100:.0f} %",
-            "below 30 %",
-            band(gap, 0.0, 0.3),
-            judged,
-        ),
-    ]
+    return Row.table(
+        f"""
+        {claim}
+        {buffer}: fastest query, ms | about 8 | {fastest:.2f} | at least 8.0 | {strict(fastest >= 8.0)}
+        {buffer}: dctcp-10ms, mean at up to 25 servers, ms | near 8 | at most {slowest:.2f} | at most 9.5
+            | {band(slowest, 8.0, 9.5)}
+        {buffer}: dctcp below newreno, newreno-300ms above newreno-10ms, 12 to 30 servers | always
+            | {sum(kept)} of {len(kept)} points | always | {order(kept)}
+        {buffer}: gap between dctcp and newreno at 40 servers | closed | {gap * 100:.0f} % | below 30 %
+            | {band(gap, 0.0, 0.3)}
+        """,
+        judged,
+    )
 
 
 def rows_19b(measures: Measures, buffer: str) -> list[Row]:
@@ -223,66 +185,33 @@ def rows_19b(measures: Measures, buffer: str) -> list[Row]:
     ran = points(measures, f"dctcp-10ms, {buffer}")
     tcp, dctcp = (first_above(measures, f"{s}-10ms, {buffer}", 0.01) for s in SCHEMES)
     clean = [mean(pooled(measures, (f"dctcp-10ms, {buffer}", n), "timed_out")) == 0 for n in ran if n <= 25]
-    return [
-        Row(
-            claim,
-            f"{buffer}, newreno-10ms: servers at which over 1 % of queries time out",
-            "above 10",
-            str(tcp),
-            "6 to 16",
-            band(tcp or 99, 6, 16),
-            judged,
-        ),
-        Row(
-            claim,
-            f"{buffer}, dctcp-10ms: no timeout up to 25 servers",
-            "none",
-            f"{sum(clean)} of {len(clean)} points",
-            "none",
-            strict(all(clean)),
-            judged,
-        ),
-        Row(
-            claim,
-            f"{buffer}, dctcp-10ms: servers at which over 1 % of queries time out",
-            "35",
-            str(dctcp) if dctcp else f"none up to {max(ran)}",
-            "28 to 50",
-            band(dctcp or 99, 28, 50),
-            judged,
-        ),
-    ]
+    return Row.table(
+        f"""
+        {claim}
+        {buffer}, newreno-10ms: servers at which over 1 % of queries time out | above 10 | {tcp!s} | 6 to 16
+            | {band(tcp or 99, 6, 16)}
+        {buffer}, dctcp-10ms: no timeout up to 25 servers | none | {sum(clean)} of {len(clean)} points | none
+            | {strict(all(clean))}
+        {buffer}, dctcp-10ms: servers at which over 1 % of queries time out | 35
+            | {dctcp or f"none up to {max(ran)}"} | 28 to 50 | {band(dctcp or 99, 28, 50)}
+        """,
+        judged,
+    )
 
 
 def rows_20(measures: Measures) -> list[Row]:
     """Claim `dctcp-fig20-dynamic`."""
-    row = partial(Row, "dctcp-fig20-dynamic")
     share = {s: {n: mean(pooled(measures, (s, n), "timed_out")) for n in points(measures, s)} for s in SCHEMES}
     worst = max(share["dctcp"].values())
     dynamic, static = share["newreno"][40], mean(pooled(measures, (STATIC, 40), "timed_out"))
-    return [
-        row(
-            "dctcp: queries with a timeout, up to 40 servers",
-            "none",
-            f"{worst * 100:.2f} % at worst",
-            "none",
-            strict(worst == 0),
-        ),
-        row(
-            "newreno: queries with a timeout at 40 servers",
-            "some",
-            f"{dynamic * 100:.1f} %",
-            "above 0",
-            strict(dynamic > 0),
-        ),
-        row(
-            "newreno: queries with a timeout at 40 servers, dynamic and static buffers",
-            "fewer with dynamic ones",
-            f"{dynamic * 100:.1f} and {static * 100:.1f} %",
-            "in this order",
-            order([dynamic < static]),
-        ),
-    ]
+    return Row.table(f"""
+        dctcp-fig20-dynamic
+        dctcp: queries with a timeout, up to 40 servers | none | {worst * 100:.2f} % at worst | none
+            | {strict(worst == 0)}
+        newreno: queries with a timeout at 40 servers | some | {dynamic * 100:.1f} % | above 0 | {strict(dynamic > 0)}
+        newreno: queries with a timeout at 40 servers, dynamic and static buffers | fewer with dynamic ones
+            | {dynamic * 100:.1f} and {static * 100:.1f} % | in this order | {order([dynamic < static])}
+    """)
 
 
 # Fig. 22: a short transfer behind long flows
@@ -322,14 +251,13 @@ def measure_22(result: Result) -> Measured:
 
 def draw_22(measures: Measures) -> Figure:
     """Cumulative distribution of completion times, as the paper draws it."""
-    figure = Figure(figsize=(7.5, 5.4), layout="constrained")
+    figure = picture(7.5, 5.4)
     axes = figure.subplots()
     for name, line in zip(RESTARTS, ("-", "--", ":", "-."), strict=True):
         for scheme in SCHEMES:
-            times = np.sort(np.asarray(pooled(measures, (f"{scheme}, {name}", 0), "completion_ms")))
-            shares = np.arange(1, times.size + 1) / max(times.size, 1)
-            label = f"{scheme}, {name} (median {quantile(times.tolist(), 0.5):.2f} ms)"
-            axes.step(times, shares, where="post", label=label, **(scheme_line(scheme) | {"linestyle": line}))
+            times = pooled(measures, (f"{scheme}, {name}", 0), "completion_ms")
+            label = f"{scheme}, {name} (median {quantile(times, 0.5):.2f} ms)"
+            cdf(axes, times, label=label, **(scheme_line(scheme) | {"linestyle": line}))
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
     label_axes(axes, "DCTCP Fig. 22: 20 KB behind two long flows", "FCT (ms)", "share of requests", legend=False)
@@ -342,37 +270,21 @@ def rows_22(measures: Measures) -> list[Row]:
     rows = []
     for name in RESTARTS:
         claim, judged = "dctcp-fig22-queuebuildup", name == PER_REQUEST
-        row = partial(Row, claim)
         median = {s: quantile(pooled(measures, (f"{s}, {name}", 0), "completion_ms"), 0.5) for s in SCHEMES}
         timeouts = sum(pooled(measures, (f"dctcp, {name}", 0), "timeouts"))
         ratio = median["newreno"] / median["dctcp"]
-        rows += [
-            row(
-                f"{name}: median of dctcp, ms",
-                "about 1",
-                f"{median['dctcp']:.2f}",
-                "0.5 to 2",
-                band(median["dctcp"], 0.5, 2),
-                judged,
-            ),
-            row(
-                f"{name}: median of newreno, ms",
-                "about 19",
-                f"{median['newreno']:.2f}",
-                "8 to 30",
-                band(median["newreno"], 8, 30),
-                judged,
-            ),
-            row(f"{name}: newreno / dctcp", "about 19", f"{ratio:.1f}", "at least 8", strict(ratio >= 8), judged),
-            row(
-                f"{name}: timeouts of the 20 KB flow under dctcp, all seeds",
-                "none",
-                f"{timeouts:.0f}",
-                "0",
-                strict(timeouts == 0),
-                judged,
-            ),
-        ]
+        rows += Row.table(
+            f"""
+            {claim}
+            {name}: median of dctcp, ms | about 1 | {median["dctcp"]:.2f} | 0.5 to 2 | {band(median["dctcp"], 0.5, 2)}
+            {name}: median of newreno, ms | about 19 | {median["newreno"]:.2f} | 8 to 30
+                | {band(median["newreno"], 8, 30)}
+            {name}: newreno / dctcp | about 19 | {ratio:.1f} | at least 8 | {strict(ratio >= 8)}
+            {name}: timeouts of the 20 KB flow under dctcp, all seeds | none | {timeouts:.0f} | 0
+                | {strict(timeouts == 0)}
+            """,
+            judged,
+        )
     return rows
 
 

@@ -4,34 +4,17 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import mean, seeds
-from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, cdf, quantile, under
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    points,
-    pooled,
-    strict,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin_papers.common import cdf, mean, over_seeds, picture, points, pooled, quantile, seeds
+from fanin_papers.dctcp import PACKET_BYTES, SCHEMES, under
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order, strict
 
 PAYLOAD_SHARE = 1460 / PACKET_BYTES
 """The payload that a full link carries, as a share of its rate."""
@@ -66,7 +49,7 @@ def measure_1(result: Result) -> Measured:
 
 def draw_1(measures: Measures) -> Figure:
     """The queue over time, as the paper draws it."""
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    figure = picture(8, 4.8)
     axes = figure.subplots()
     for scheme in SCHEMES:
         queue = np.asarray(measures[(scheme, 2, 1)]["queue_kb"])
@@ -89,31 +72,19 @@ def rows_1(measures: Measures) -> list[Row]:
     highest, lowest = max(queue["newreno"]), min(queue["newreno"])
     packets = max(queue["dctcp"]) * 1e3 / PACKET_BYTES
     return [
-        Row.by("band", claim, "newreno: highest queue, KB", "about 700", highest, ".0f", "600 to 720"),
-        Row(
-            claim,
-            "newreno: lowest queue as a share of the highest",
-            "a sawtooth",
-            f"{lowest / highest:.2f}",
-            "below 0.8",
-            strict(lowest < 0.8 * highest),
-        ),
-        Row(
-            claim,
-            "dctcp: highest queue, packets",
-            "small and flat",
-            f"{packets:.0f}",
-            "at most K + N + 5 = 27",
-            band(packets, 0, 27),
-        ),
+        *Row.table(f"""
+            {claim}
+            newreno: highest queue, KB | about 700 | {judge("band", highest, ".0f", "600 to 720")}
+            newreno: lowest queue as a share of the highest | a sawtooth | {lowest / highest:.2f} | below 0.8
+                | {strict(lowest < 0.8 * highest)}
+            dctcp: highest queue, packets | small and flat | {packets:.0f} | at most K + N + 5 = 27
+                | {band(packets, 0, 27)}
+        """),
         *(
-            Row(
+            Row.of(
                 claim,
-                f"{scheme}: goodput, Gb/s",
-                "0.95",
-                f"{over_seeds(measures, (scheme, 2), 'goodput_gbps'):.3f}",
-                "at least 0.94",
-                band(over_seeds(measures, (scheme, 2), "goodput_gbps"), 0.94, inf),
+                f"{scheme}: goodput, Gb/s | 0.95 | {over_seeds(measures, (scheme, 2), 'goodput_gbps'):.3f} "
+                f"| at least 0.94 | {band(over_seeds(measures, (scheme, 2), 'goodput_gbps'), 0.94, inf)}",
             )
             for scheme in SCHEMES
         ),
@@ -162,7 +133,7 @@ def throughput(measures: Measures, scheme: str, gbps: int, sending: str) -> dict
 
 def draw_15(measures: Measures) -> Figure:
     """Throughput over the threshold at both rates."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "DCTCP Fig. 15: two long flows, RTT 100 us")
     for axes, gbps in zip(figure.subplots(1, 2), (1, 10), strict=True):
         for sending, line in ((SINGLE, "-"), (BURSTS, "--")):
             found = throughput(measures, "dctcp", gbps, sending)
@@ -177,7 +148,6 @@ def draw_15(measures: Measures) -> Figure:
         axes.set_ylim(0, 1.09 * gbps)
         label_axes(axes, f"{gbps} Gb/s", "marking threshold K (packets)", "goodput (Gb/s)", legend=False)
         axes.legend(frameon=False, fontsize=10, loc="lower right")
-    figure.suptitle("DCTCP Fig. 15: two long flows, RTT 100 us", fontsize=12)
     return figure
 
 
@@ -186,14 +156,11 @@ def rows_15(measures: Measures) -> list[Row]:
     slow = throughput(measures, "dctcp", 1, SINGLE)
     worst = min(slow.values()) / slow[40]
     return [
-        Row(
-            "dctcp-fig14-k-insensitive",
-            "1 Gb/s: least goodput at K = 5, 10, 20 over that at K = 40",
-            "insensitive",
-            f"{worst:.4f}",
-            "at least 0.98",
-            band(worst, 0.98, inf),
-        ),
+        *Row.table(f"""
+            dctcp-fig14-k-insensitive
+            1 Gb/s: least goodput at K = 5, 10, 20 over that at K = 40 | insensitive | {worst:.4f} | at least 0.98
+                | {band(worst, 0.98, inf)}
+        """),
         *(row for sending in SENDING for row in rows_15_fig(measures, sending)),
         *rows_15_bursts(measures),
     ]
@@ -208,35 +175,18 @@ def rows_15_fig(measures: Measures, sending: str) -> list[Row]:
     low = max(rate for k, rate in found.items() if k <= 10) / tcp
     rates = list(found.values())
     rising = [after >= 0.99 * before for before, after in pairwise(rates)]
-    return [
-        Row(
-            claim,
-            f"{sending}: K from 65 on, least goodput dctcp / newreno",
-            "1",
-            f"{high:.4f}",
-            "at least 0.99",
-            band(high, 0.99, inf),
-            judged,
-        ),
-        Row(
-            claim,
-            f"{sending}: K up to 10, largest goodput dctcp / newreno",
-            "below 1",
-            f"{low:.4f} (K = 5: {found[5] / tcp:.4f})",
-            "at most 0.97",
-            strict(low <= 0.97),
-            judged,
-        ),
-        Row(
-            claim,
-            f"{sending}: goodput grows with K, within 1 %",
-            "always",
-            f"{sum(rising)} of {len(rising)} steps",
-            "always",
-            order(rising),
-            judged,
-        ),
-    ]
+    return Row.table(
+        f"""
+        {claim}
+        {sending}: K from 65 on, least goodput dctcp / newreno | 1 | {high:.4f} | at least 0.99
+            | {band(high, 0.99, inf)}
+        {sending}: K up to 10, largest goodput dctcp / newreno | below 1 | {low:.4f} (K = 5: {found[5] / tcp:.4f})
+            | at most 0.97 | {strict(low <= 0.97)}
+        {sending}: goodput grows with K, within 1 % | always | {sum(rising)} of {len(rising)} steps | always
+            | {order(rising)}
+        """,
+        judged,
+    )
 
 
 def rows_15_bursts(measures: Measures) -> list[Row]:
@@ -252,26 +202,15 @@ def rows_15_bursts(measures: Measures) -> list[Row]:
     single, burst = lost[SINGLE][20], lost[BURSTS][20]
     high = max(loss for k, loss in lost[BURSTS].items() if k >= 65)
     wait_us = [10 * 1500 * 8 / (gbps * 1e3) for gbps in (1, 10)]
-    return [
-        Row.by("strict", claim, f"{SINGLE}: goodput lost at K = 20, %", "none", single, ".2f", "below 1"),
-        Row(
-            claim,
-            f"{BURSTS}: goodput lost at K = 20, %",
-            "some: K above 60 is needed",
-            f"{burst:.2f} (K = 5, 10: {lost[BURSTS][5]:.1f}, {lost[BURSTS][10]:.1f})",
-            "above 2",
-            strict(burst > 2),
-        ),
-        Row.by("strict", claim, f"{BURSTS}: most goodput lost from K = 65 on, %", "none", high, ".2f", "below 1"),
-        Row(
-            claim,
-            "10 packets of 1,500 B at 1 and 10 Gb/s, us",
-            "120, 12",
-            f"{wait_us[0]:.0f}, {wait_us[1]:.0f}",
-            "equal",
-            strict(wait_us == [120, 12]),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        {SINGLE}: goodput lost at K = 20, % | none | {judge("strict", single, ".2f", "below 1")}
+        {BURSTS}: goodput lost at K = 20, % | some: K above 60 is needed
+            | {burst:.2f} (K = 5, 10: {lost[BURSTS][5]:.1f}, {lost[BURSTS][10]:.1f}) | above 2 | {strict(burst > 2)}
+        {BURSTS}: most goodput lost from K = 65 on, % | none | {judge("strict", high, ".2f", "below 1")}
+        10 packets of 1,500 B at 1 and 10 Gb/s, us | 120, 12 | {wait_us[0]:.0f}, {wait_us[1]:.0f} | equal
+            | {strict(wait_us == [120, 12])}
+    """)
 
 
 # Fig. 16: RED
@@ -309,10 +248,9 @@ def measure_16(result: Result) -> Measured:
 
 def draw_16(measures: Measures) -> Figure:
     """Cumulative distribution of the queue, as the paper draws it, for each way of sending."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "DCTCP Fig. 16: queue at a 10 Gb/s port under two long flows")
     for axes, sending in zip(figure.subplots(1, 2), SENDING, strict=True):
         draw_16_panel(axes, measures, sending)
-    figure.suptitle("DCTCP Fig. 16: queue at a 10 Gb/s port under two long flows", fontsize=12)
     return figure
 
 
@@ -322,12 +260,8 @@ def draw_16_panel(axes: Axes, measures: Measures, sending: str) -> None:
         goodput = mean(pooled(measures, (name, sending), "goodput_gbps"))
         label = f"{'dctcp, K = 65' if scheme == 'dctcp' else name} ({goodput:.2f} Gb/s)"
         queue = pooled(measures, (name, sending), "queue_packets")
-        if name == RED_A:
-            rising = np.sort(queue)
-            share = np.arange(1, rising.size + 1) / rising.size
-            axes.step(rising, share, where="post", label=label, **(scheme_line(scheme) | {"linestyle": ":"}))
-        else:
-            cdf(axes, queue, scheme, label)
+        dotted = {"linestyle": ":"} if name == RED_A else {}
+        cdf(axes, queue, label=label, **(scheme_line(scheme) | dotted))
     axes.set_xlim(0, 300)
     axes.set_ylim(0, 1.02)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
@@ -346,44 +280,20 @@ def rows_16(measures: Measures) -> list[Row]:
         a, b, dctcp = (round(one, 3) for one in shown)
         tail = quantile(queue[RED_B], 0.95) / quantile(queue["dctcp"], 0.95)
         spread = float(np.std(queue[RED_B]) / np.std(queue["dctcp"]))
-        what = [
-            Row(
-                "dctcp-fig16-red",
-                f"{sending}: goodput of RED 50 to 150, Gb/s",
-                "7.8",
-                f"{shown[0]:.2f}",
-                "6.5 to 9",
-                band(a, 6.5, 9),
-                judged,
-            ),
-            Row(
-                "dctcp-fig16-red",
-                f"{sending}: goodput of RED 50 to 150, RED 150 to 450, dctcp, Gb/s",
-                "7.8, 9.2, 9.2",
-                ", ".join(f"{one:.3f}" for one in shown),
-                "the first below the second, which is not above the third",
-                order([a < b, b <= dctcp]),
-                judged,
-            ),
-            Row(
-                "dctcp-fig16-red",
-                f"{sending}: p95 queue of RED 150 to 450 / dctcp",
-                "often 2",
-                f"{tail:.2f}",
-                "at least 1.6",
-                band(tail, 1.6, inf),
-                judged,
-            ),
-            Row(
-                "dctcp-fig16-red",
-                f"{sending}: standard deviation of the queue, RED 150 to 450 / dctcp",
-                "wide oscillations",
-                f"{spread:.1f}",
-                "above 2",
-                strict(spread > 2),
-                judged,
-            ),
-        ]
+        what = Row.table(
+            f"""
+            dctcp-fig16-red
+            {sending}: goodput of RED 50 to 150, Gb/s | 7.8 | {shown[0]:.2f} | 6.5 to 9 | {band(a, 6.5, 9)}
+            {sending}: goodput of RED 50 to 150, RED 150 to 450, dctcp, Gb/s | 7.8, 9.2, 9.2
+                | {", ".join(f"{one:.3f}" for one in shown)}
+                | the first below the second, which is not above the third | {order([a < b, b <= dctcp])}
+            {sending}: p95 queue of RED 150 to 450 / dctcp | often 2 | {tail:.2f} | at least 1.6
+                | {band(tail, 1.6, inf)}
+            {sending}: standard deviation of the queue, RED 150 to 450 / dctcp | wide oscillations | {spread:.1f}
+                | above 2 | {strict(spread > 2)}
+            """,
+            judged,
+        )
         rows += what
     return rows
 

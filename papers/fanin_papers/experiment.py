@@ -8,17 +8,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, cast, get_args
 
-from fanin import _core
-from fanin.result import Result
-from fanin.runs import Job, map_jobs
-from fanin.sweeps.work import Measured as Measured
-from fanin_papers.common import OverSeeds, mean
-from fanin_papers.kept import Kept, Taken
+from matplotlib.figure import Figure
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from fanin import Result, __version__
+from fanin.jobs import Job
+from fanin.jobs import Measured as Measured
 
 Verdict = Literal["holds", "close", "differs", "calibrated"]
 
@@ -43,38 +39,31 @@ class Row:
     """False for a row that is shown beside the claim, which does not state it, and that decides nothing."""
 
     @classmethod
-    def by(
-        cls,
-        rule: Literal["strict", "band", "gain"],
-        claim: str,
-        what: str,
-        paper: str,
-        value: float,
-        form: str,
-        accept: str,
-        also: str = "",
-        judged: bool = True,
-    ) -> Row:
-        """A row about one number, judged by what `accept` says of it: `at most 5`, `at least 5`, `above 5`, `below 5`,
-        `5`, or `2 to 5`, and what follows. The rule is the function `strict`, `band` or `gain_band`.
+    def table(cls, text: str, judged: bool = True) -> list[Row]:
+        """Rows as they are printed, one a line: `what | the paper's result | ours | when it counts as holding |
+        verdict`. A verdict in brackets decides nothing. A line without `|` is the claim of the rows below it, and one
+        that begins with `|` continues the row above it.
 
-        `form` is the number's format with its unit, as `.1f us`; if it is one of per cent, as `.1%`, limits are in per
-        cent too. `also` is shown after the number. Raises `ValueError` if `accept` does not begin like that."""
-        spec, blank, unit = form.partition(" ")
-        found = _CRITERION.match(accept)
-        if found is None:
-            raise ValueError(
-                f'row "{what}": "{accept}" is no criterion; such are "2 to 5", "at most 5", "above 5", "5"'
-            )
-        how, *ends = found.groups()
-        scale = 100 if spec.endswith("%") else 1
-        limit, other = (float((end or "inf").replace(",", "")) / scale for end in ends)
-        low, high = (0.0, limit) if how in ("at most", "below") else (limit, other)
-        if rule == "strict":
-            verdict = strict(_COMPARISONS[how](value, limit))
-        else:
-            verdict = (band if rule == "band" else gain_band)(value, low, high)
-        return cls(claim, what, paper, f"{value:{spec}}{blank}{unit}{also}", accept, verdict, judged)
+        Raises `ValueError` for a row with other columns, and for an unknown verdict.
+        """
+        rows: list[Row] = []
+        claim = ""
+        for line in re.sub(r"\n *\|", " |", text.strip()).splitlines():
+            if "|" in line:
+                rows.append(cls.of(claim, line, judged))
+            else:
+                claim = line.strip()
+        return rows
+
+    @classmethod
+    def of(cls, claim: str, line: str, judged: bool = True) -> Row:
+        """One row of such a table."""
+        *cells, last = (cell.strip() for cell in line.split("|"))
+        verdict = last.strip("()")
+        if len(cells) != 4 or verdict not in get_args(Verdict):
+            raise ValueError(f'"{line.strip()}" is not a row: what | the paper | ours | accept | verdict')
+        what, paper, ours, accept = cells
+        return cls(claim, what, paper, ours, accept, cast("Verdict", verdict), judged and verdict == last)
 
 
 _NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
@@ -147,8 +136,6 @@ class Study:
 
     experiment: Experiment
     measures: dict[Key, Measured]
-    complete: bool
-    """Every run of the sweep was completed."""
     quick: bool = False
     """Its runs are those of the short version."""
     packet_hops: int = 0
@@ -178,51 +165,12 @@ class Study:
         return {
             "experiment": self.experiment.id,
             "title": self.experiment.title,
-            "version": _core.__version__,
+            "version": __version__,
             "quick": self.quick,
             "runs": len(self.measures),
             "packet_hops": self.packet_hops,
             "rows": [asdict(row) for row in self.rows()],
         }
-
-
-def run_experiment(
-    experiment: Experiment,
-    specs: Path,
-    *,
-    quick: bool = False,
-    workers: int = 1,
-    progress: bool = True,
-    keep: Path | None = None,
-) -> Study:
-    """Runs a whole sweep, less the runs that were kept in the folder `keep`, where finished ones are kept. After Ctrl-C
-    the study has the runs that were done and is not complete."""
-    base = Job.of(specs / experiment.spec)
-    sweep = {key: job(base, key, change) for key, change in experiment.sweep(quick).items()}
-    kept = None if keep is None else Kept(keep / experiment.id, experiment.measure)
-    done: dict[Key, Taken] = {}
-    if kept is not None:
-        done = {key: found for key, one in sweep.items() if (found := kept.find(one)) is not None}
-    todo = {one.label: key for key, one in sweep.items() if key not in done}
-
-    def take(result: Result) -> None:
-        if result.cancelled:
-            return
-        taken = Taken(experiment.measure(result), int(result.manifest["packet_hops"]))
-        key = todo[result.label]
-        if kept is not None:
-            kept.keep(sweep[key], taken)
-        done[key] = taken
-
-    if todo:
-        map_jobs([sweep[key] for key in todo.values()], take, workers=workers, progress=progress)
-    return Study(
-        experiment,
-        {key: done[key].measured for key in sweep if key in done},
-        complete=len(done) == len(sweep),
-        quick=quick,
-        packet_hops=sum(taken.packet_hops for taken in done.values()),
-    )
 
 
 def job(base: Job, key: Key, change: Change) -> Job:
@@ -231,23 +179,26 @@ def job(base: Job, key: Key, change: Change) -> Job:
     return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title, wire=change.wire)
 
 
-def pooled(measures: Measures, key: Key, name: str) -> list[float]:
-    """The measurements of all seeds of a point of the sweep, concatenated; `key` is without the seed."""
-    return [value for run, measured in measures.items() if run[:-1] == key for value in measured[name]]
+def judge(rule: Literal["strict", "band", "gain"], value: float, form: str, accept: str, also: str = "") -> str:
+    """The last three columns of a row about one number, which is judged by what `accept` says of it: `at most 5`, `at
+    least 5`, `above 5`, `below 5`, `5`, or `2 to 5`, and what follows. The rule is the function `strict`, `band` or
+    `gain_band`.
 
-
-def over_seeds(measures: Measures, key: Key, name: str, statistic: Callable[[Sequence[float]], float] = mean) -> float:
-    """A statistic of a point of the sweep, of the measurements of all seeds together; formatted, the range of those of
-    each seed follows it. `key` is without the seed."""
-    runs = {int(run[-1]): measured[name] for run, measured in measures.items() if run[:-1] == key}
-    by_seed = {seed: statistic(values) for seed, values in runs.items() if values}
-    known = {seed: value for seed, value in by_seed.items() if value == value}
-    return OverSeeds(statistic(pooled(measures, key, name)), known)
-
-
-def points(measures: Measures, scheme: str) -> list[int]:
-    """The second parts of the keys of a scheme, in order."""
-    return sorted({int(key[1]) for key in measures if key[0] == scheme})
+    `form` is the number's format with its unit, as `.1f us`; if it is one of per cent, as `.1%`, limits are in per
+    cent too. `also` is shown after the number. Raises `ValueError` if `accept` does not begin like that."""
+    spec, blank, unit = form.partition(" ")
+    found = _CRITERION.match(accept)
+    if found is None:
+        raise ValueError(f'"{accept}" is no criterion; such are "2 to 5", "at most 5", "above 5", "5"')
+    how, *ends = found.groups()
+    scale = 100 if spec.endswith("%") else 1
+    limit, other = (float((end or "inf").replace(",", "")) / scale for end in ends)
+    low, high = (0.0, limit) if how in ("at most", "below") else (limit, other)
+    if rule == "strict":
+        verdict = strict(_COMPARISONS[how](value, limit))
+    else:
+        verdict = (band if rule == "band" else gain_band)(value, low, high)
+    return f"{value:{spec}}{blank}{unit}{also} | {accept} | {verdict}"
 
 
 def strict(holds: bool) -> Verdict:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.measures import jain
-from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin.plot.base import shades
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order
+from fanin.plot import indexed_line, label_axes, scheme_line, shades
+from fanin_papers.common import cdf, picture
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 LINE_GBPS = 100.0
 
@@ -50,7 +46,7 @@ def measure_6(result: Result) -> Measured:
 
 def draw_6(measures: Measures) -> Figure:
     """The queue over time."""
-    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    figure = picture(8, 4.6, "HPCC Fig. 6: two flows into one port at 100 Gb/s, 1 us per link")
     axes = figure.subplots()
     for scheme, said in RATES.items():
         run = measures[scheme, 1]
@@ -60,7 +56,6 @@ def draw_6(measures: Measures) -> Figure:
     axes.set_xlim(95, 140)
     axes.set_ylim(0, None)
     label_axes(axes, "the queue after the second flow joins at 100 us", "time (us)", "KB")
-    figure.suptitle("HPCC Fig. 6: two flows into one port at 100 Gb/s, 1 us per link", fontsize=12)
     return figure
 
 
@@ -69,18 +64,13 @@ def rows_6(measures: Measures) -> list[Row]:
     claim = "hpcc-fig6-txrate"
     (tx, rx), (early, late) = ([measures[scheme, 1][name][0] for scheme in RATES] for name in ("peaks", "settled_us"))
     what = "times that the queue is above 2 KB again after it first drained"
-    return [
-        Row.by("strict", claim, f"{what}: txRate", "no oscillation", tx, ".0f", "at most 1"),
-        Row.by("strict", claim, f"{what}: rxRate", "oscillates", rx, ".0f", "at least 2"),
-        Row(
-            claim,
-            "last time that the queue is above 2 KB, us: txRate; rxRate",
-            "txRate converges earlier",
-            f"{early:.1f}; {late:.1f}",
-            "txRate before rxRate",
-            order([early < late]),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        {what}: txRate | no oscillation | {judge("strict", tx, ".0f", "at most 1")}
+        {what}: rxRate | oscillates | {judge("strict", rx, ".0f", "at least 2")}
+        last time that the queue is above 2 KB, us: txRate; rxRate | txRate converges earlier
+            | {early:.1f}; {late:.1f} | txRate before rxRate | {order([early < late])}
+    """)
 
 
 # Fig. 13: reactions to every ACK, once per round trip, and both with a reference window
@@ -118,7 +108,7 @@ def measure_13(result: Result) -> Measured:
 
 def draw_13(measures: Measures) -> Figure:
     """Throughput and queue over time, as in the paper."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC Fig. 13: 16 flows start together into one port, 100 Gb/s, T = 4 us")
     left, right = figure.subplots(1, 2)
     for name, said in REACTIONS.items():
         run, line = measures[name, 1], {**scheme_line(name), "linewidth": 1.5}
@@ -130,13 +120,11 @@ def draw_13(measures: Measures) -> Figure:
         axes.set_xlim(0, 300)
     label_axes(left, "(a) throughput in bins of 5 us", "time (us)", "share of the link (%)", legend=False)
     label_axes(right, "(b) queue", "time (us)", "KB")
-    figure.suptitle("HPCC Fig. 13: 16 flows start together into one port, 100 Gb/s, T = 4 us", fontsize=12)
     return figure
 
 
 def rows_13(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig13-overreaction`."""
-    row = partial(Row, "hpcc-fig13-overreaction")
     blind, late, hpcc = (measures[name, 1] for name in REACTIONS)
     peak, drained = hpcc["peak_kb"][0], hpcc["drained_us"][0]
     at_line = peak * 8 / LINE_GBPS
@@ -144,41 +132,19 @@ def rows_13(measures: Measures) -> list[Row]:
     least = "least throughput in 5 us once the first queue has drained, of the link"
     gone = "time until the queue is below a tenth of its peak, us"
     payload = peak * 1000 / HPCC_PACKET
-    return [
-        row(f"{least}: per-ACK", "almost 0", f"{blind['least'][0]:.2f}", "below 0.3", order([blind["least"][0] < 0.3])),
-        row(
-            f"{least}: HPCC", "no overreaction", f"{hpcc['least'][0]:.2f}", "above 0.7", order([hpcc["least"][0] > 0.7])
-        ),
-        row(
-            f"{gone}: HPCC; per-RTT",
-            "HPCC drains fast, per-RTT has it for long",
-            f"{drained:.1f}; {slow:.1f}",
-            "HPCC at most 0.8 of per-RTT",
-            order([drained <= 0.8 * slow]),
-        ),
-        row(
-            f"{gone}: HPCC, over what the line takes for the peak",
-            "as fast as it can",
-            f"{drained / at_line:.2f}",
-            "at most 1.3",
-            order([drained <= 1.3 * at_line]),
-        ),
-        row(
-            "highest queue under HPCC, KB on the wire",
-            "16 windows of 50 KB, less what leaves",
-            f"{peak:.0f}",
-            "500 to 800",
-            band(peak, 500, 800),
-        ),
-        row(
-            "the same in KB of payload, as windows count",
-            "16 windows of 50 KB, less what leaves",
-            f"{payload:.0f}",
-            "500 to 800",
-            band(payload, 500, 800),
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-fig13-overreaction
+        {least}: per-ACK | almost 0 | {blind["least"][0]:.2f} | below 0.3 | {order([blind["least"][0] < 0.3])}
+        {least}: HPCC | no overreaction | {hpcc["least"][0]:.2f} | above 0.7 | {order([hpcc["least"][0] > 0.7])}
+        {gone}: HPCC; per-RTT | HPCC drains fast, per-RTT has it for long | {drained:.1f}; {slow:.1f}
+            | HPCC at most 0.8 of per-RTT | {order([drained <= 0.8 * slow])}
+        {gone}: HPCC, over what the line takes for the peak | as fast as it can | {drained / at_line:.2f} | at most 1.3
+            | {order([drained <= 1.3 * at_line])}
+        highest queue under HPCC, KB on the wire | 16 windows of 50 KB, less what leaves | {peak:.0f} | 500 to 800
+            | {band(peak, 500, 800)}
+        the same in KB of payload, as windows count | 16 windows of 50 KB, less what leaves | {payload:.0f} | 500 to 800
+            | ({band(payload, 500, 800)})
+    """)
 
 
 # Fig. 14: the additive increase
@@ -212,7 +178,7 @@ def measure_14(result: Result) -> Measured:
 
 def draw_14(measures: Measures) -> Figure:
     """The rates of the flows with the smallest and largest increase that are within bounds, and queues."""
-    figure = Figure(figsize=(14, 4.6), layout="constrained")
+    figure = picture(14, 4.6, "HPCC Fig. 14: 16 flows into one port, 100 Gb/s, T = 4 us")
     first, second, third = figure.subplots(1, 3)
     for axes, size in ((first, INCREASES[0]), (second, WITHIN)):
         run = measures["hpcc", size, 1]
@@ -222,14 +188,11 @@ def draw_14(measures: Measures) -> Figure:
         title = f"(a) flows with W_AI = {size} B: Jain {run['jain'][0]:.4f}"
         label_axes(axes, title, "time (ms)", "payload in 100 us (Gb/s)")
     for number, size in enumerate(INCREASES):
-        queue = np.sort(measures["hpcc", size, 1]["queue_kb"])
-        share = np.arange(1, queue.size + 1) / queue.size
-        third.step(queue, share, where="post", label=f"{size} B", **indexed_line(number))
+        cdf(third, measures["hpcc", size, 1]["queue_kb"], label=f"{size} B", **indexed_line(number))
     third.axhline(0.95, color="#888888", linewidth=1, linestyle=":")
     third.set_ylim(0, 1.02)
     third.set_xlim(0, None)
     label_axes(third, "(b) queue, each 1 us from 1 ms on", "KB", "share of time")
-    figure.suptitle("HPCC Fig. 14: 16 flows into one port, 100 Gb/s, T = 4 us", fontsize=12)
     return figure
 
 
@@ -240,25 +203,15 @@ def rows_14(measures: Measures) -> list[Row]:
     within = [size for size in INCREASES if size <= WITHIN]
     even = [measures["hpcc", size, 1]["jain"][0] for size in within]
     highest = max(queue[size] for size in within)
-    return [
-        Row(
-            claim,
-            "95th percentile of the queue, KB, W_AI = " + ", ".join(map(str, within)) + " B",
-            "at most 4",
-            ", ".join(f"{queue[size]:.1f}" for size in within),
-            "at most 5 each",
-            band(highest, 0, 5),
-        ),
-        Row.by("band", claim, "the same, W_AI = 300 B", "13", queue[300], ".1f", "6 to 25"),
-        Row(
-            claim,
-            "Jain's index of 10 ms, W_AI = " + ", ".join(map(str, within)) + " B",
-            "larger is fairer",
-            ", ".join(f"{value:.5f}" for value in even),
-            "rises",
-            order([low < high for low, high in itertools.pairwise(even)]),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        {"95th percentile of the queue, KB, W_AI = " + ", ".join(map(str, within)) + " B"} | at most 4
+            | {", ".join(f"{queue[size]:.1f}" for size in within)} | at most 5 each | {band(highest, 0, 5)}
+        the same, W_AI = 300 B | 13 | {judge("band", queue[300], ".1f", "6 to 25")}
+        Jain's index of 10 ms, W_AI = {", ".join(map(str, within))} B | larger is fairer
+            | {", ".join(f"{value:.5f}" for value in even)} | rises
+            | {order([low < high for low, high in itertools.pairwise(even)])}
+    """)
 
 
 EXPERIMENTS = (

@@ -9,26 +9,15 @@ seeds; the paper does not say how long it measured.
 from __future__ import annotations
 
 import itertools
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from fanin.plot import label_axes, scheme_line
-from fanin_papers.common import seeds
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measures,
-    Row,
-    band,
-    gain_band,
-    order,
-    pooled,
-    strict,
-)
+from fanin_papers.common import picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, gain_band, order, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_runs import DCQCN, FIVE, HPCC, OWN, TITLES, under
 from fanin_papers.hpcc_sizes import (
@@ -43,10 +32,6 @@ from fanin_papers.hpcc_sizes import (
     slowdown_axis,
     smaller,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
 BOTH = (HPCC, DCQCN)
 HOSTS, UPLINKS, HADOOP = "host-links", "tor-uplinks", "FB_Hadoop"
@@ -88,7 +73,7 @@ def sweep(quick: bool) -> dict[Key, Change]:
 
 def draw(measures: Measures) -> Figure:
     """The paper's panels: slowdowns by size and queues, at both loads; below them the other reading of a load."""
-    figure = Figure(figsize=(14, 8.4), layout="constrained")
+    figure = picture(14, 8.4, "HPCC Fig. 10: WebSearch on the testbed, 3 seeds of 100 ms")
     for traffic, line in zip((HOSTS, UPLINKS), figure.subplots(2, 4), strict=True):
         for axes, load, letter in zip(line[::2], LOADS, "ac", strict=True):
             draw_slowdowns(axes, measures, traffic, load)
@@ -101,7 +86,6 @@ def draw(measures: Measures) -> Figure:
             )
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
-    figure.suptitle("HPCC Fig. 10: WebSearch on the testbed, 3 seeds of 100 ms", fontsize=12)
     return figure
 
 
@@ -162,7 +146,6 @@ def rows_fct(
     paper: tuple[str, str, str],
 ) -> list[Row]:
     """Claims `hpcc-fig10-fct30` and `hpcc-fig10-fct50`."""
-    row = partial(Row, claim_under(f"hpcc-fig10-fct{load}", traffic))
     judged = traffic == HOSTS
     ours = {scheme: between(measures, (scheme, traffic, load), 0, SMALLEST_KB) for scheme in BOTH}
     tail = {scheme: percentile(ours[scheme], 99) for scheme in BOTH}
@@ -170,38 +153,24 @@ def rows_fct(
     gain = 100 * (1 - tail[HPCC] / tail[DCQCN])
     one_way = [percentile(between(measures, (scheme, traffic, load), 0, SMALLEST_KB, "one_way"), 99) for scheme in BOTH]
     return [
-        row(
-            f"{what}: HPCC, {ours[HPCC].size} messages",
-            paper[0],
-            f"{tail[HPCC]:.2f}",
-            f"{hpcc[0]} to {hpcc[1]}",
-            band(tail[HPCC], *hpcc),
-            judged=judged,
+        *Row.table(
+            f"""
+            {claim_under(f"hpcc-fig10-fct{load}", traffic)}
+            {what}: HPCC, {ours[HPCC].size} messages | {paper[0]} | {tail[HPCC]:.2f} | {hpcc[0]} to {hpcc[1]}
+                | {band(tail[HPCC], *hpcc)}
+            {what}: DCQCN | {paper[1]} | {tail[DCQCN]:.1f}
+                | {f"{dcqcn[0]} to {dcqcn[1]}" if dcqcn[1] < np.inf else f"at least {dcqcn[0]}"}
+                | {band(tail[DCQCN], *dcqcn)}
+            {what}: cut by HPCC | {paper[2]} | {gain:.0f} % | at least {cut} % | {gain_band(gain, cut, 100)}
+            """,
+            judged,
         ),
-        row(
-            f"{what}: DCQCN",
-            paper[1],
-            f"{tail[DCQCN]:.1f}",
-            f"{dcqcn[0]} to {dcqcn[1]}" if dcqcn[1] < np.inf else f"at least {dcqcn[0]}",
-            band(tail[DCQCN], *dcqcn),
-            judged=judged,
-        ),
-        row(
-            f"{what}: cut by HPCC",
-            paper[2],
-            f"{gain:.0f} %",
-            f"at least {cut} %",
-            gain_band(gain, cut, 100),
-            judged=judged,
-        ),
-        row(
-            f"the same until the last byte has arrived, without the ACK, at {load} % {SAID[traffic]}: HPCC; DCQCN",
-            "measured at senders: 16.9 us are 2.38 times a round trip of 7.1",
-            "; ".join(f"{value:.2f}" for value in one_way),
-            "none",
-            "calibrated",
-            judged=False,
-        ),
+        *Row.table(f"""
+            {claim_under(f"hpcc-fig10-fct{load}", traffic)}
+            the same until the last byte has arrived, without the ACK, at {load} % {SAID[traffic]}: HPCC; DCQCN
+                | measured at senders: 16.9 us are 2.38 times a round trip of 7.1
+                | {"; ".join(f"{value:.2f}" for value in one_way)} | none | (calibrated)
+        """),
     ]
 
 
@@ -212,17 +181,11 @@ def rows_changed(measures: Measures) -> list[Row]:
     for name, (what, _) in CHANGED.items():
         mine, other = (tail[name], tail[DCQCN]) if name == SLOW_T else (tail[HPCC], tail[name])
         gain = 100 * (1 - mine / other)
-        rows.append(
-            Row(
-                "hpcc-fig10-fct50",
-                f"the cut at 50 % {SAID[HOSTS]} with one change: {what}",
-                "95 %",
-                f"{gain:.0f} % ({mine:.2f} and {other:.1f})",
-                "at least 85 %",
-                gain_band(gain, 85, 100),
-                judged=False,
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig10-fct50
+            the cut at 50 % {SAID[HOSTS]} with one change: {what} | 95 % | {gain:.0f} % ({mine:.2f} and {other:.1f})
+                | at least 85 % | ({gain_band(gain, 85, 100)})
+        """)
     return rows
 
 
@@ -240,14 +203,11 @@ def rows_median(measures: Measures, traffic: str) -> list[Row]:
         ratio = ratio[np.isfinite(ratio)]
         worst = max([1.0, *ratio.tolist()], key=lambda value: max(value, 1 / value))
         rows += [
-            Row(
+            Row.of(
                 claim,
-                f"median slowdown, HPCC over DCQCN, in bins up to 80 KB at {load} % {SAID[traffic]}",
-                "similar",
-                "; ".join(f"{value:.2f}" for value in ratio),
-                "0.7 to 1.3 in each",
-                band(worst, 0.7, 1.3),
-                judged=judged,
+                f"median slowdown, HPCC over DCQCN, in bins up to 80 KB at {load} % {SAID[traffic]} | similar "
+                f"| {'; '.join(f'{value:.2f}' for value in ratio)} | 0.7 to 1.3 in each | {band(worst, 0.7, 1.3)}",
+                judged,
             ),
             order_row(claim, late, WEB_SEARCH_KB, f"at {load} % {SAID[traffic]}", judged=judged),
         ]
@@ -267,14 +227,12 @@ def order_row(
         for mine, other in zip(late[HPCC][:bins], late[DCQCN][:bins], strict=True)
         if np.isfinite([mine, other]).all()
     ]
-    return Row(
+    return Row.of(
         claim,
-        f"95th percentile of the slowdown in bins up to 30 KB, HPCC and DCQCN, {where}",
-        "much lower under HPCC",
-        "; ".join(f"{mine:.2f} and {other:.2f}" for mine, other in pairs),
-        "lower in each",
-        order([mine < other for mine, other in pairs]),
-        judged=judged,
+        f"95th percentile of the slowdown in bins up to 30 KB, HPCC and DCQCN, {where} | much lower under HPCC "
+        f"| {'; '.join(f'{mine:.2f} and {other:.2f}' for mine, other in pairs)} | lower in each "
+        f"| {order([mine < other for mine, other in pairs])}",
+        judged,
     )
 
 
@@ -284,19 +242,16 @@ def rows_queue(measures: Measures, traffic: str) -> list[Row]:
     rows = []
     if traffic == HOSTS:
         us = 22.9e3 * 8 / 25e3
-        rows.append(Row(claim, "22.9 KB at 25 Gb/s, us", "7.3", f"{us:.2f}", "7.33", strict(abs(us - 7.33) < 0.005)))
+        rows.append(Row.of(claim, f"22.9 KB at 25 Gb/s, us | 7.3 | {us:.2f} | 7.33 | {strict(abs(us - 7.33) < 0.005)}"))
     medians = [
         queue_percentiles(measures, (scheme, traffic, load), "all ports", [50])[0] for scheme in BOTH for load in LOADS
     ]
     rows.append(
-        Row(
+        Row.of(
             claim,
-            f"median queue of switch ports, KB: HPCC and DCQCN, at 30 and 50 % {SAID[traffic]}",
-            "0",
-            "; ".join(f"{value:g}" for value in medians),
-            "0",
-            strict(not any(medians)),
-            judged=traffic == HOSTS,
+            f"median queue of switch ports, KB: HPCC and DCQCN, at 30 and 50 % {SAID[traffic]} | 0 "
+            f"| {'; '.join(f'{value:g}' for value in medians)} | 0 | {strict(not any(medians))}",
+            traffic == HOSTS,
         )
     )
     kinds = (
@@ -323,27 +278,23 @@ def rows_tails(
         (DCQCN, 1, (600, np.inf), "2,100"),
     )
     rows = [
-        Row(
+        Row.of(
             claim,
-            f"{95 if number == 0 else 99}th percentile of queues, KB, {where}: {'HPCC' if scheme == HPCC else 'DCQCN'}",
-            paper,
-            f"{tails[scheme][number]:.1f}",
-            f"{low} to {high}" if high < np.inf else f"at least {low}",
-            band(tails[scheme][number], low, high),
-            judged=judged,
+            f"{95 if number == 0 else 99}th percentile of queues, KB, {where}: "
+            f"{'HPCC' if scheme == HPCC else 'DCQCN'} | {paper} | {tails[scheme][number]:.1f} "
+            f"| {f'{low} to {high}' if high < np.inf else f'at least {low}'} "
+            f"| {band(tails[scheme][number], low, high)}",
+            judged,
         )
         for scheme, number, (low, high), paper in bounds
     ]
     return [
         *rows,
-        Row(
+        Row.of(
             claim,
-            f"99th percentile of queues, DCQCN over HPCC, {where}",
-            "92",
-            f"{ratio:.0f}",
-            "at least 20",
-            band(float(ratio), 20, np.inf),
-            judged=judged,
+            f"99th percentile of queues, DCQCN over HPCC, {where} | 92 | {ratio:.0f} | at least 20 "
+            f"| {band(float(ratio), 20, np.inf)}",
+            judged,
         ),
     ]
 
@@ -357,14 +308,13 @@ def rows_pauses(measures: Measures, traffic: str) -> list[Row]:
             for load in LOADS
         }
         rows.append(
-            Row(
+            Row.of(
                 claim_under("hpcc-fig10-nopfc", traffic),
-                f"pauses and drops at 30; 50 % {SAID[traffic]}: {'HPCC' if scheme == HPCC else 'DCQCN'}",
-                "none" if scheme == HPCC else "not said",
-                "; ".join(f"{pauses:.0f} and {drops:.0f}" for pauses, drops in found.values()),
-                "none",
-                strict(not any(itertools.chain(*found.values()))),
-                judged=scheme == HPCC and traffic == HOSTS,
+                f"pauses and drops at 30; 50 % {SAID[traffic]}: {'HPCC' if scheme == HPCC else 'DCQCN'} "
+                f"| {'none' if scheme == HPCC else 'not said'} "
+                f"| {'; '.join(f'{pauses:.0f} and {drops:.0f}' for pauses, drops in found.values())} | none "
+                f"| {strict(not any(itertools.chain(*found.values())))}",
+                scheme == HPCC and traffic == HOSTS,
             )
         )
     return rows
@@ -379,15 +329,12 @@ def rows_fidelity(measures: Measures) -> list[Row]:
         for scheme, load, paper in ((HPCC, 30, 2.38), (DCQCN, 30, 11.2), (HPCC, 50, 2.70), (DCQCN, 50, 53.9)):
             ours = percentile(between(measures, (scheme, traffic, load), 0, SMALLEST_KB), 99)
             rows.append(
-                Row(
+                Row.of(
                     claim_under(claim, traffic),
-                    f"99th percentile of the slowdown up to 3 KB, {'HPCC' if scheme == HPCC else 'DCQCN'} at {load} % "
-                    f"{SAID[traffic]}, over that of the paper's testbed",
-                    "matches well",
-                    f"{ours / paper:.2f}",
-                    "0.85 to 1.15",
-                    band(ours / paper, 0.85, 1.15),
-                    judged=traffic == HOSTS,
+                    f"99th percentile of the slowdown up to 3 KB, {'HPCC' if scheme == HPCC else 'DCQCN'} at {load} "
+                    f"% {SAID[traffic]}, over that of the paper's testbed | matches well | {ours / paper:.2f} "
+                    f"| 0.85 to 1.15 | {band(ours / paper, 0.85, 1.15)}",
+                    traffic == HOSTS,
                 )
             )
     return rows

@@ -3,18 +3,13 @@ file is the same."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from fanin import Result
+from fanin.jobs import Measured
 from fanin.measures import reported
-from fanin_papers.kept import Measured
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
 
 ACK_BYTES = 66
 """Of an ACK without telemetry."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
+from fanin_papers.common import picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, judge, strict
 
 INCASTS, STORM, WATCHED = "incasts", "storm", "storm, watchdog"
 CASES = (INCASTS, STORM, WATCHED)
@@ -60,7 +57,7 @@ def measure(result: Result) -> Measured:
 
 def draw(measures: Measures) -> Figure:
     """The paper's panels, and the capacity suppressed over time."""
-    figure = Figure(figsize=(11, 7.6), layout="constrained")
+    figure = picture(11, 7.6, "In the manner of HPCC Fig. 1: trees of pauses in a pod of 128 hosts under DCQCN")
     grid = figure.add_gridspec(2, 2)
     draw_depths(figure.add_subplot(grid[0, 0]), measures)
     draw_peaks(figure.add_subplot(grid[0, 1]), measures)
@@ -71,7 +68,6 @@ def draw(measures: Measures) -> Figure:
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, symbol=" %"))
     axes.set_ylim(bottom=0)
     label_axes(axes, "capacity suppressed over time, seed 1 (storm from 6 to 14 ms)", "time (ms)", "share of all links")
-    figure.suptitle("In the manner of HPCC Fig. 1: trees of pauses in a pod of 128 hosts under DCQCN", fontsize=11)
     return figure
 
 
@@ -120,33 +116,17 @@ def rows(measures: Measures) -> list[Row]:
     single = share([-d for d in depth], -1.5)
     worst = 100 * max(capacity, default=0.0)
     return [
-        Row(
-            claim,
-            f"trees of pauses that reach three hops, of {len(depth)}",
-            "about 10 %",
-            f"{far:.1f} %",
-            "above 0.5 %",
-            strict(far > 0.5),
-        ),
-        Row.by("strict", claim, "trees that stop at one hop", "most", single, ".1f %", "above 50 %"),
-        Row(
-            claim,
-            "trees that suppress more than 3 % of all links at once",
-            "more than 10 % of pauses",
-            f"{wide:.1f} %",
-            "above 10 %",
-            strict(wide > 10),
-            judged=False,
-        ),
-        Row(
-            claim,
-            "most that a tree suppresses at once, of all links; of the links from hosts",
-            "25 %",
-            f"{worst:.1f} %; {100 * max(pooled(measures, (INCASTS,), 'senders'), default=0.0):.1f} %",
-            "none: production traffic is unknown",
-            "calibrated",
-            judged=False,
-        ),
+        *Row.table(f"""
+            {claim}
+            trees of pauses that reach three hops, of {len(depth)} | about 10 % | {far:.1f} % | above 0.5 %
+                | {strict(far > 0.5)}
+            trees that stop at one hop | most | {judge("strict", single, ".1f %", "above 50 %")}
+            trees that suppress more than 3 % of all links at once | more than 10 % of pauses | {wide:.1f} %
+                | above 10 % | ({strict(wide > 10)})
+            most that a tree suppresses at once, of all links; of the links from hosts | 25 %
+                | {worst:.1f} %; {100 * max(pooled(measures, (INCASTS,), "senders"), default=0.0):.1f} %
+                | none: production traffic is unknown | (calibrated)
+        """),
         *(storm_row(measures, case) for case in (STORM, WATCHED)),
     ]
 
@@ -161,15 +141,13 @@ def storm_row(measures: Measures, case: str) -> Row:
     found = sum(pooled(measures, name, "storms"))
     before = 100 * float(np.mean(pooled(measures, (STORM,), "mean")))
     holds = held > alone if case == STORM else held < before
-    return Row(
+    return Row.of(
         "hpcc-fig1-pfc-impact",
-        f"{case}: share of all links suppressed on average, with the storm of one host from 6 to 14 ms; deepest tree",
-        "a storm can silence a lot of senders",
-        f"{held:.2f} % (without storm {alone:.2f} %); {deepest:.0f} hops; "
-        f"{found:.0f} storms found, {dropped:.0f} drops",
-        "above that without storm" if case == STORM else "below that without watchdog",
-        strict(holds),
-        judged=False,
+        f"{case}: share of all links suppressed on average, with the storm of one host from 6 to 14 ms; deepest "
+        "tree | a storm can silence a lot of senders "
+        f"| {held:.2f} % (without storm {alone:.2f} %); {deepest:.0f} hops; {found:.0f} storms found, {dropped:.0f} "
+        f"drops | {'above that without storm' if case == STORM else 'below that without watchdog'} "
+        f"| ({strict(holds)})",
     )
 
 

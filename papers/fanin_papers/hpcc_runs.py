@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin_papers.common import mean, seeds
 from fanin_papers.experiment import Change, Key
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
 
 HPCC, DCQCN, FIVE, OWN = "hpcc", "dcqcn-vendor", "dcqcn-vendor (F = 5)", "dcqcn"
 

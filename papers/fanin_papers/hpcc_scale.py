@@ -7,24 +7,19 @@ What is shorter than the paper's runs, of which it gives no length: 3 ms of arri
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.common import mean, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, pooled, strict
+from fanin_papers.common import mean, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, order, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_sizes import FB_HADOOP_KB, between, by_size, percentile, size_axis, slowdown_axis, smaller
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
 
 HPCC, DCQCN, TIMELY, DCTCP = "hpcc", "dcqcn-vendor", "timely-hpcc", "dctcp-rate"
 DCQCN_WIN, TIMELY_WIN = "dcqcn-vendor-win", "timely-win"
@@ -114,7 +109,7 @@ def sweep_11(quick: bool) -> dict[Key, Change]:
 
 def draw_11(measures: Measures) -> Figure:
     """The paper's panels: slowdowns by size, and pauses beside the latency of packets."""
-    figure = Figure(figsize=(13.5, 8.2), layout="constrained")
+    figure = picture(13.5, 8.2, "HPCC Fig. 11: FB_Hadoop on 320 hosts at 100 Gb/s, 3 seeds of 2 ms")
     grid = figure.add_gridspec(2, 3, width_ratios=(2.2, 1, 1))
     for row, (name, letters) in enumerate(((INCAST, "ab"), (HALF, "cd"))):
         axes = figure.add_subplot(grid[row, 0])
@@ -135,7 +130,6 @@ def draw_11(measures: Measures) -> Figure:
             label_axes(panel, f"({letters[1]}) {title}", "", unit, legend=False)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
-    figure.suptitle("HPCC Fig. 11: FB_Hadoop on 320 hosts at 100 Gb/s, 3 seeds of 2 ms", fontsize=12)
     return figure
 
 
@@ -171,30 +165,24 @@ def p95_by_size(measures: Measures, key: Key) -> list[float]:
 
 def rows_short(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11ac-short`."""
-    row = partial(Row, "hpcc-fig11ac-short")
     rows = []
     for name, other in itertools.product((INCAST, HALF), OTHERS):
         pairs = list(zip(p95_by_size(measures, (HPCC, name)), p95_by_size(measures, (other, name)), strict=True))
-        rows.append(
-            row(
-                f"95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name}",
-                "much lower under HPCC",
-                "; ".join(f"{mine:.2f} and {its:.2f}" for mine, its in pairs),
-                "lower in each bin",
-                strict(all(mine < its for mine, its in pairs)),
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig11ac-short
+            95th percentile of the slowdown in bins up to 120 KB, HPCC and {TITLES[other]}, {name}
+                | much lower under HPCC | {"; ".join(f"{mine:.2f} and {its:.2f}" for mine, its in pairs)}
+                | lower in each bin | {strict(all((mine < its for mine, its in pairs)))}
+        """)
     kb = np.array([value for name in (INCAST, HALF) for value in pooled(measures, (HPCC, name), "kb")])
     share = float((kb <= SHORT_KB).mean())
     return [
         *rows,
-        row(
-            f"share of messages up to 120 KB, of {kb.size:,}",
-            "90 %",
-            f"{100 * share:.1f} %",
-            "88 to 92 %",
-            band(share, 0.88, 0.92),
-        ),
+        *Row.table(f"""
+            hpcc-fig11ac-short
+            share of messages up to 120 KB, of {kb.size:,} | 90 % | {100 * share:.1f} % | 88 to 92 %
+                | {band(share, 0.88, 0.92)}
+        """),
     ]
 
 
@@ -210,32 +198,21 @@ def listed(values: dict[str, float], form: str = ".1f") -> str:
 
 def rows_latency(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11bd-latency`."""
-    row = partial(Row, "hpcc-fig11bd-latency")
     rows = []
     for name, paper in ((INCAST, "below 20"), (HALF, "19.8")):
         found = latencies(measures, name)
-        rows += [
-            row(
-                f"95th percentile of the round trip of messages of one packet, us, {name}: HPCC",
-                paper,
-                f"{found[HPCC]:.1f}",
-                "12 to 24",
-                band(found[HPCC], 12, 24),
-            ),
-            row(
-                f"the same of all schemes, {name}",
-                "lowest under HPCC",
-                listed(found),
-                "lowest under HPCC",
-                order([found[HPCC] < found[other] for other in OTHERS]),
-            ),
-        ]
+        rows += Row.table(f"""
+            hpcc-fig11bd-latency
+            95th percentile of the round trip of messages of one packet, us, {name}: HPCC | {paper} | {found[HPCC]:.1f}
+                | 12 to 24 | {band(found[HPCC], 12, 24)}
+            the same of all schemes, {name} | lowest under HPCC | {listed(found)} | lowest under HPCC
+                | {order([found[HPCC] < found[other] for other in OTHERS])}
+        """)
     return rows
 
 
 def rows_dctcp(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11-dctcp`; beside it the slowdowns of short messages."""
-    row = partial(Row, "hpcc-fig11-dctcp")
     rows = []
     for name in (INCAST, HALF):
         found = latencies(measures, name)
@@ -249,92 +226,70 @@ def rows_dctcp(measures: Measures) -> list[Row]:
         ):
             kept = [values[HPCC] < values[DCTCP], values[DCTCP] < values[DCQCN], values[DCTCP] < values[TIMELY]]
             rows.append(
-                row(
-                    f"95th percentile of the {what}, {name}",
-                    "HPCC below DCTCP below DCQCN and TIMELY",
-                    listed(values, ".2f" if not judged else ".1f"),
-                    "in this order",
-                    order(kept),
-                    judged=judged,
+                Row.of(
+                    "hpcc-fig11-dctcp",
+                    f"95th percentile of the {what}, {name} | HPCC below DCTCP below DCQCN and TIMELY "
+                    f"| {listed(values, '.2f' if not judged else '.1f')} | in this order | {order(kept)}",
+                    judged,
                 )
             )
         ratio = found[DCTCP] / found[HPCC]
-        rows.append(
-            row(
-                f"95th percentile of that round trip, DCTCP over HPCC, {name}",
-                "more than 2",
-                f"{ratio:.2f}",
-                "at least 1.6",
-                band(ratio, 1.6, np.inf),
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig11-dctcp
+            95th percentile of that round trip, DCTCP over HPCC, {name} | more than 2 | {ratio:.2f} | at least 1.6
+                | {band(ratio, 1.6, np.inf)}
+        """)
     return rows
 
 
 def rows_long(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11-longflows`."""
-    row = partial(Row, "hpcc-fig11-longflows")
     ratio = {}
     for name in (HALF, "30 %", INCAST):
         slow = {scheme: float(np.mean(between(measures, (scheme, name), LONG_KB, np.inf))) for scheme in (HPCC, DCTCP)}
         ratio[name] = (slow[HPCC] / slow[DCTCP], slow)
     shown = {name: f"{value:.2f} ({slow[HPCC]:.2f} and {slow[DCTCP]:.2f})" for name, (value, slow) in ratio.items()}
-    return [
-        row("0.446/0.361", "1.24", f"{0.446 / 0.361:.3f}", "1.235", strict(round(0.446 / 0.361, 3) == 1.235)),
-        row(
-            f"mean slowdown above 1 MB, HPCC over DCTCP, {HALF}",
-            "1.24",
-            shown[HALF],
-            "1.05 to 1.5",
-            band(ratio[HALF][0], 1.05, 1.5),
-        ),
-        row(
-            "the same at 50 %, and at 30 % without incasts",
-            "more at 50 %",
-            f"{shown[HALF]}; {shown['30 %']}",
-            "more at 50 %",
-            strict(ratio[HALF][0] > ratio["30 %"][0]),
-        ),
-        row(
-            "the same at 50 %, and at 30 % with incasts",
-            "more at 50 %",
-            f"{shown[HALF]}; {shown[INCAST]}",
-            "more at 50 %",
-            strict(ratio[HALF][0] > ratio[INCAST][0]),
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-fig11-longflows
+        0.446/0.361 | 1.24 | {0.446 / 0.361:.3f} | 1.235 | {strict(round(0.446 / 0.361, 3) == 1.235)}
+        mean slowdown above 1 MB, HPCC over DCTCP, {HALF} | 1.24 | {shown[HALF]} | 1.05 to 1.5
+            | {band(ratio[HALF][0], 1.05, 1.5)}
+        the same at 50 %, and at 30 % without incasts | more at 50 % | {shown[HALF]}; {shown["30 %"]} | more at 50 %
+            | {strict(ratio[HALF][0] > ratio["30 %"][0])}
+        the same at 50 %, and at 30 % with incasts | more at 50 % | {shown[HALF]}; {shown[INCAST]} | more at 50 %
+            | ({strict(ratio[HALF][0] > ratio[INCAST][0])})
+    """)
 
 
 def rows_pauses(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig11b-pfc`; 50 % beside it."""
-    row = partial(Row, "hpcc-fig11b-pfc")
     rows = []
     for name in (INCAST, HALF):
         judged = name == INCAST
         paused = {scheme: mean(pooled(measures, (scheme, name), "paused")) for scheme in SCHEMES}
         none = sum(pooled(measures, (HPCC, name), "pauses"))
-        rows.append(row(f"pauses under HPCC, {name}", "none", f"{none:.0f}", "none", strict(not none), judged=judged))
+        rows.append(
+            Row.of(
+                "hpcc-fig11b-pfc", f"pauses under HPCC, {name} | none | {none:.0f} | none | {strict(not none)}", judged
+            )
+        )
         both = [paused[DCQCN] > 0, paused[TIMELY] > 0]
         rows.append(
-            row(
-                f"time that ports are paused, %, {name}",
-                "only under DCQCN and TIMELY on a large scale",
-                listed(paused, ".3g"),
-                "some under both",
-                order(both),
-                judged=judged,
+            Row.of(
+                "hpcc-fig11b-pfc",
+                f"time that ports are paused, %, {name} | only under DCQCN and TIMELY on a large scale "
+                f"| {listed(paused, '.3g')} | some under both | {order(both)}",
+                judged,
             )
         )
         for scheme, windowed in ((DCQCN, DCQCN_WIN), (TIMELY, TIMELY_WIN)):
             rows.append(
-                row(
-                    f"time paused, {TITLES[windowed]} of {TITLES[scheme]}'s, {name}",
-                    "almost zero",
-                    f"{paused[windowed] / paused[scheme]:.3g}" if paused[scheme] else "0 of 0",
-                    "at most 0.1",
-                    order([paused[windowed] <= 0.1 * paused[scheme]]),
-                    judged=judged,
+                Row.of(
+                    "hpcc-fig11b-pfc",
+                    f"time paused, {TITLES[windowed]} of {TITLES[scheme]}'s, {name} | almost zero "
+                    f"| {f'{paused[windowed] / paused[scheme]:.3g}' if paused[scheme] else '0 of 0'} | at most 0.1 "
+                    f"| {order([paused[windowed] <= 0.1 * paused[scheme]])}",
+                    judged,
                 )
             )
     return rows
@@ -369,7 +324,7 @@ def sweep_12(quick: bool) -> dict[Key, Change]:
 
 def draw_12(measures: Measures) -> Figure:
     """The paper's panels: slowdowns by size under both traffics."""
-    figure = Figure(figsize=(13, 5.2), layout="constrained")
+    figure = picture(13, 5.2, "HPCC Fig. 12: ways to treat losses, FB_Hadoop on 320 hosts, 3 seeds of 1 ms")
     for axes, name, letter in zip(figure.subplots(1, 2, sharey=True), (INCAST, HALF), "ab", strict=True):
         for scheme, (way, dash) in itertools.product(BOTH, DASHES.items()):
             line = {**scheme_line(scheme), "linestyle": dash}
@@ -386,7 +341,6 @@ def draw_12(measures: Measures) -> Figure:
         )
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
-    figure.suptitle("HPCC Fig. 12: ways to treat losses, FB_Hadoop on 320 hosts, 3 seeds of 1 ms", fontsize=12)
     return figure
 
 
@@ -404,29 +358,24 @@ def rows_12(measures: Measures) -> list[Row]:
             pairs = [pair for pair in pairs if np.isfinite(pair).all()]
             drops = [sum(pooled(measures, (DCQCN, way, name), "drops")) for way in (IRN, other)]
             rows.append(
-                Row(
+                Row.of(
                     claim,
-                    f"95th percentile of the slowdown, DCQCN with IRN and with {other}, by bin, {name}",
-                    "IRN best",
-                    "; ".join(f"{irn:.2f} and {its:.2f}" for irn, its in pairs)
-                    + f" (drops {drops[0]:,.0f} and {drops[1]:,.0f})",
-                    "IRN at most the other in each bin",
-                    order([irn <= its for irn, its in pairs]),
+                    f"95th percentile of the slowdown, DCQCN with IRN and with {other}, by bin, {name} | IRN best "
+                    f"| {'; '.join(f'{irn:.2f} and {its:.2f}' for irn, its in pairs)} (drops {drops[0]:,.0f} and "
+                    f"{drops[1]:,.0f}) | IRN at most the other in each bin "
+                    f"| {order([irn <= its for irn, its in pairs])}",
                 )
             )
         short = smaller(FB_HADOOP_KB, SHORT_KB)
         best = np.min([late[DCQCN, way] for way in WAYS], axis=0)[:short].tolist()
         worst = np.max([late[HPCC, way] for way in WAYS], axis=0)[:short].tolist()
-        rows.append(
-            Row(
-                claim,
-                f"95th percentile of the slowdown up to 120 KB, the best of DCQCN and the worst of HPCC, {name}",
-                "DCQCN never reaches HPCC",
-                "; ".join(f"{its:.2f} and {own:.2f}" for its, own in zip(best, worst, strict=True)),
-                "HPCC lower in each bin",
-                order([own < its for its, own in zip(best, worst, strict=True)]),
-            )
-        )
+        rows += Row.table(f"""
+            {claim}
+            95th percentile of the slowdown up to 120 KB, the best of DCQCN and the worst of HPCC, {name}
+                | DCQCN never reaches HPCC
+                | {"; ".join(f"{its:.2f} and {own:.2f}" for its, own in zip(best, worst, strict=True))}
+                | HPCC lower in each bin | {order([own < its for its, own in zip(best, worst, strict=True)])}
+        """)
     return rows
 
 
@@ -436,14 +385,13 @@ def row_apart(measures: Measures, claim: str, name: str, ways: tuple[str, ...], 
     apart = float(np.nanmax(late.max(axis=0) / late.min(axis=0)))
     lost = [sum(pooled(measures, (HPCC, way, name), "drops")) for way in ways]
     pauses = sum(pooled(measures, (HPCC, ways[0], name), "pauses"))
-    return Row(
+    return Row.of(
         claim,
-        f"95th percentile of the slowdown under HPCC, largest over smallest, worst bin, {name}: {', '.join(ways)}",
-        "no difference",
-        f"{apart:.3f} (drops {', '.join(f'{value:.0f}' for value in lost)}; pauses {pauses:.0f})",
-        "at most 1.05 in each bin",
-        band(apart, 1, 1.05),
-        judged=judged,
+        f"95th percentile of the slowdown under HPCC, largest over smallest, worst bin, {name}: {', '.join(ways)} "
+        "| no difference "
+        f"| {apart:.3f} (drops {', '.join(f'{value:.0f}' for value in lost)}; pauses {pauses:.0f}) "
+        f"| at most 1.05 in each bin | {band(apart, 1, 1.05)}",
+        judged,
     )
 
 

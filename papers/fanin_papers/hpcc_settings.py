@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
+from fanin_papers.common import cdf, log_ticks, mean, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.hpcc_measures import measure
 from fanin_papers.hpcc_runs import queued, watched
 from fanin_papers.hpcc_scale import (
@@ -35,9 +34,6 @@ from fanin_papers.hpcc_scale import (
     under,
 )
 from fanin_papers.hpcc_sizes import between, percentile, queue_percentiles
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 COMPARED = (HPCC, DCQCN, DCTCP)
 CASES = {
@@ -112,26 +108,21 @@ def draw_53(measures: Measures) -> Figure:
 
 def rows_53(measures: Measures) -> list[Row]:
     """Claim `hpcc-other-loads`."""
-    row = partial(Row, "hpcc-other-loads")
     rows = []
     for name in CASES:
         late = {scheme: tails(measures, scheme, name) for scheme in COMPARED}
         none = sum(pooled(measures, (HPCC, name), "pauses"))
         rows += [
-            row(
-                f"95th percentile of the slowdown up to 120 KB, {name}",
-                "lowest under HPCC",
-                "; ".join(f"{TITLES[scheme]} {value:.2f}" for scheme, value in late.items()),
-                "lowest under HPCC",
-                order([late[HPCC] < late[other] for other in COMPARED[1:]]),
-            ),
-            row(
-                f"pauses under HPCC, {name}",
-                "none",
-                f"{none:.0f}",
-                "none up to 60 senders",
-                strict(not none),
-                judged=name != MANY,
+            *Row.table(f"""
+                hpcc-other-loads
+                95th percentile of the slowdown up to 120 KB, {name} | lowest under HPCC
+                    | {"; ".join(f"{TITLES[scheme]} {value:.2f}" for scheme, value in late.items())}
+                    | lowest under HPCC | {order([late[HPCC] < late[other] for other in COMPARED[1:]])}
+            """),
+            Row.of(
+                "hpcc-other-loads",
+                f"pauses under HPCC, {name} | none | {none:.0f} | none up to 60 senders | {strict(not none)}",
+                name != MANY,
             ),
         ]
     return [*rows, *rows_later(measures)]
@@ -139,37 +130,26 @@ def rows_53(measures: Measures) -> list[Row]:
 
 def rows_later(measures: Measures) -> list[Row]:
     """What remains with PFC that acts later; the latency of Fig. 11 at a higher load."""
-    row = partial(Row, "hpcc-other-loads")
     incasts = [name for name, traffic in CASES.items() if traffic.degree]
     none = {name: sum(pooled(measures, (HPCC, name, WIDE), "pauses")) for name in incasts}
     short = {scheme: tails(measures, scheme, MANY, WIDE) for scheme in (HPCC, DCTCP)}
     late = {scheme: percentile(pooled(measures, (scheme, FULL), "packet_us"), 95) for scheme in COMPARED}
     return [
-        row(
-            f"pauses under HPCC with {WIDE}: {'; '.join(incasts)}",
-            "none",
-            "; ".join(f"{value:.0f}" for value in none.values()),
-            "none",
-            strict(not any(none.values())),
-            judged=False,
-        ),
-        row(
-            f"95th percentile of the slowdown up to 120 KB, {MANY}, with {WIDE}",
-            "lowest under HPCC",
-            "; ".join(f"{TITLES[scheme]} {value:.2f}" for scheme, value in short.items()),
-            "lowest under HPCC",
-            order([short[HPCC] < short[DCTCP]]),
-            judged=False,
-        ),
-        Row(
+        *Row.table(f"""
+            hpcc-other-loads
+            pauses under HPCC with {WIDE}: {"; ".join(incasts)} | none
+                | {"; ".join(f"{value:.0f}" for value in none.values())} | none | ({strict(not any(none.values()))})
+            95th percentile of the slowdown up to 120 KB, {MANY}, with {WIDE} | lowest under HPCC
+                | {"; ".join(f"{TITLES[scheme]} {value:.2f}" for scheme, value in short.items())} | lowest under HPCC
+                | ({order([short[HPCC] < short[DCTCP]])})
+        """),
+        Row.of(
             "hpcc-fig11-dctcp",
-            f"95th percentile of the round trip of messages of one packet, us, {FULL} instead of 50 %",
-            "HPCC less than half of DCTCP (at 50 %)",
-            f"{'; '.join(f'{TITLES[scheme]} {value:.1f}' for scheme, value in late.items())}: "
-            f"DCTCP {late[DCTCP] / late[HPCC]:.2f} of HPCC",
-            "at least 1.6",
-            band(late[DCTCP] / late[HPCC], 1.6, np.inf),
-            judged=False,
+            f"95th percentile of the round trip of messages of one packet, us, {FULL} instead of 50 % "
+            "| HPCC less than half of DCTCP (at 50 %) "
+            f"| {'; '.join(f'{TITLES[scheme]} {value:.1f}' for scheme, value in late.items())}: DCTCP "
+            f"{late[DCTCP] / late[HPCC]:.2f} of HPCC | at least 1.6 "
+            f"| ({band(late[DCTCP] / late[HPCC], 1.6, np.inf)})",
         ),
     ]
 
@@ -259,47 +239,29 @@ def draw_note(measures: Measures) -> Figure:
 
 def rows_note(measures: Measures) -> list[Row]:
     """Claim `hpcc-params-insensitive`; how far the headline of Fig. 11, no pauses, depends on open choices."""
-    row = partial(Row, "hpcc-params-insensitive")
     numbers = {name: found(measures, name) for name in (*SETTINGS, *OPEN)}
     late = [numbers[name]["slowdown"] for name in SETTINGS]
     pauses = {name: numbers[name]["pauses"] for name in SETTINGS}
     used = [numbers[name]["used"] for name in ETAS]
-    rows = [
-        row(
-            f"95th percentile of the slowdown up to 120 KB, largest over smallest of {len(SETTINGS)} settings",
-            "similar",
-            f"{max(late) / min(late):.3f} ({'; '.join(f'{value:.2f}' for value in late)})",
-            "at most 1.15",
-            band(max(late) / min(late), 1, 1.15),
-        ),
-        row(
-            f"pauses: {'; '.join(SETTINGS)}",
-            "none",
-            "; ".join(f"{value:.0f}" for value in pauses.values()),
-            "none",
-            strict(not any(pauses.values())),
-        ),
-        row(
-            "payload to a receiver during an incast, Gb/s, eta 0.95; 0.965; 0.98",
-            "rises with eta",
-            "; ".join(f"{value:.2f}" for value in used),
-            "rises",
-            order([low < high for low, high in itertools.pairwise(used)]),
-        ),
-    ]
+    rows = Row.table(f"""
+        hpcc-params-insensitive
+        95th percentile of the slowdown up to 120 KB, largest over smallest of {len(SETTINGS)} settings | similar
+            | {max(late) / min(late):.3f} ({"; ".join(f"{value:.2f}" for value in late)}) | at most 1.15
+            | {band(max(late) / min(late), 1, 1.15)}
+        pauses: {"; ".join(SETTINGS)} | none | {"; ".join(f"{value:.0f}" for value in pauses.values())} | none
+            | {strict(not any(pauses.values()))}
+        payload to a receiver during an incast, Gb/s, eta 0.95; 0.965; 0.98 | rises with eta
+            | {"; ".join(f"{value:.2f}" for value in used)} | rises
+            | {order([low < high for low, high in itertools.pairwise(used)])}
+    """)
     for name in (BASE, *OPEN):
         numbers_of = numbers[name]
-        rows.append(
-            Row(
-                "hpcc-fig11b-pfc",
-                f"pauses under HPCC, 30 % + incast, 1.5 ms: {'as in Fig. 11' if name == BASE else name}",
-                "none",
-                f"{numbers_of['pauses']:.0f} (p95 of the slowdown up to 120 KB {numbers_of['slowdown']:.2f})",
-                "none",
-                strict(not numbers_of["pauses"]),
-                judged=False,
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig11b-pfc
+            pauses under HPCC, 30 % + incast, 1.5 ms: {"as in Fig. 11" if name == BASE else name} | none
+                | {numbers_of["pauses"]:.0f} (p95 of the slowdown up to 120 KB {numbers_of["slowdown"]:.2f}) | none
+                | ({strict(not numbers_of["pauses"])})
+        """)
     return rows
 
 
@@ -332,7 +294,7 @@ def measure_star(result: Result) -> Measured:
 
 def draw_star(measures: Measures) -> Figure:
     """The use of the link, and the distribution of the queue."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC note 5: other parameters for 16 flows into one port, 100 Gb/s")
     left, right = figure.subplots(1, 2)
     for number, (stage, eta) in enumerate(STAR):
         run = measures[stage, str(eta), 1]
@@ -340,41 +302,29 @@ def draw_star(measures: Measures) -> Figure:
         line = indexed_line(number)
         bars = left.bar(number, run["used"][0], 0.7, color=line["color"])
         left.bar_label(bars, [f"{run['used'][0]:.1f}"], fontsize=10)
-        queue = np.sort(run["queue_kb"])
-        right.step(queue, np.arange(1, queue.size + 1) / queue.size, where="post", label=name, **line)
+        cdf(right, run["queue_kb"], label=name, **line)
     left.set_xticks(range(len(STAR)), [f"{stage}\n{eta}" for stage, eta in STAR])
     left.set_ylim(0, 110)
     right.set_ylim(0, 1.02)
     label_axes(left, "receiver's link from 1 ms on", "maxStage and eta", "Gb/s on the wire, of 100", legend=False)
     label_axes(right, "queue from 1 ms on", "KB", "share of samples")
-    figure.suptitle("HPCC note 5: other parameters for 16 flows into one port, 100 Gb/s", fontsize=12)
     return figure
 
 
 def rows_star(measures: Measures) -> list[Row]:
     """Claim `hpcc-params-insensitive` on the star."""
-    row = partial(Row, "hpcc-params-insensitive")
     used = [measures[5, str(eta), 1]["used"][0] for eta in (0.95, 0.965, 0.98)]
     queue = [percentile(measures[stage, str(eta), 1]["queue_kb"], 99) for stage, eta in STAR]
     pauses = sum(run["pauses"][0] for run in measures.values())
-    return [
-        row(
-            "rate of the saturated link, Gb/s on the wire, 16 flows, eta 0.95; 0.965; 0.98",
-            "rises with eta",
-            "; ".join(f"{value:.1f}" for value in used),
-            "rises",
-            order([low < high for low, high in itertools.pairwise(used)]),
-        ),
-        row("pauses on the star", "none", f"{pauses:.0f}", "none", strict(not pauses)),
-        row(
-            f"99th percentile of the queue, KB, maxStage, eta = {'; '.join(f'{stage}, {eta}' for stage, eta in STAR)}",
-            "similar",
-            "; ".join(f"{value:.1f}" for value in queue),
-            "none",
-            "calibrated",
-            judged=False,
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-params-insensitive
+        rate of the saturated link, Gb/s on the wire, 16 flows, eta 0.95; 0.965; 0.98 | rises with eta
+            | {"; ".join(f"{value:.1f}" for value in used)} | rises
+            | {order([low < high for low, high in itertools.pairwise(used)])}
+        pauses on the star | none | {pauses:.0f} | none | {strict(not pauses)}
+        99th percentile of the queue, KB, maxStage, eta = {"; ".join(f"{stage}, {eta}" for stage, eta in STAR)}
+            | similar | {"; ".join(f"{value:.1f}" for value in queue)} | none | (calibrated)
+    """)
 
 
 EXPERIMENTS = (

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from numpy.typing import NDArray
 
-from fanin_papers.experiment import Key, Measures, pooled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+from fanin_papers.common import pooled
+from fanin_papers.experiment import Key, Measures
 
 WEB_SEARCH_KB = (0, 3, 10, 20, 30, 50, 80, 200, 1000, 2000, 5000, 30_000)
 FB_HADOOP_KB = (0, 0.35, 0.5, 0.7, 1, 2, 7, 30, 50, 80, 120, 300, 1000, 10_000)

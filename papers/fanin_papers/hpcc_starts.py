@@ -3,19 +3,15 @@ source that starts at line rate, alone or with 63 others (A.4)."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.hpcc_runs import HPCC_PACKET, longest_queue, paused_and_dropped, queued, watched, windows
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 ETA = 0.95
 PER_US = 12_500.0
@@ -94,7 +90,7 @@ def measure_2a(result: Result) -> Measured:
 
 def draw_2a(measures: Measures) -> Figure:
     """The sum of all windows over time."""
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    figure = picture(8, 4.8, "HPCC 3.2: long flows start together into one port, 100 Gb/s, T = 4 us")
     axes = figure.subplots()
     for number, key in enumerate(sorted(measures, key=lambda key: int(key[1]))):
         run, count = measures[key], int(key[1])
@@ -105,33 +101,21 @@ def draw_2a(measures: Measures) -> Figure:
     axes.set_yscale("log")
     axes.set_xlim(0, None)
     label_axes(axes, "", "time (us)", "sum of windows over B T")
-    figure.suptitle("HPCC 3.2: long flows start together into one port, 100 Gb/s, T = 4 us", fontsize=12)
     return figure
 
 
 def rows_2a(measures: Measures) -> list[Row]:
     """Claim `hpcc-single-vs-multi`, its first half; beside it what the reading of Fig. 5 gives."""
-    row = partial(Row, "hpcc-single-vs-multi")
     rows = []
     for key, run in sorted(measures.items(), key=lambda item: int(item[0][1])):
         count, after = int(key[1]), run["after"][0]
-        rows += [
-            row(
-                f"sum of the windows of {count} senders after the last ACKs of their bursts, over eta B T",
-                "one adjustment is enough: 1",
-                f"{after / ETA:.2f}",
-                "0.9 to 1.1",
-                band(after / ETA, 0.9, 1.1),
-            ),
-            row(
-                f"the same over (eta {count} payload/wire)^0.5 B T: packets report the queue that they leave behind",
-                "-",
-                f"{after / root(count):.2f}",
-                "0.8 to 1.2",
-                band(after / root(count), 0.8, 1.2),
-                judged=False,
-            ),
-        ]
+        rows += Row.table(f"""
+            hpcc-single-vs-multi
+            sum of the windows of {count} senders after the last ACKs of their bursts, over eta B T
+                | one adjustment is enough: 1 | {after / ETA:.2f} | 0.9 to 1.1 | {band(after / ETA, 0.9, 1.1)}
+            the same over (eta {count} payload/wire)^0.5 B T: packets report the queue that they leave behind | -
+                | {after / root(count):.2f} | 0.8 to 1.2 | ({band(after / root(count), 0.8, 1.2)})
+        """)
     return rows
 
 
@@ -215,7 +199,7 @@ def measure_2b(result: Result) -> Measured:
 
 def draw_2b(measures: Measures) -> Figure:
     """The load of each link by round."""
-    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    figure = picture(15, 4.2, "HPCC A.2: several bottlenecks, 100 Gb/s, 1 us per link")
     for axes, case in zip(figure.subplots(1, len(CASES), sharey=True), CASES, strict=True):
         run = measures[case, 1]
         for number in range(len(CASES[case][1])):
@@ -229,7 +213,6 @@ def draw_2b(measures: Measures) -> Figure:
         label_axes(axes, title, "round trip", "", legend=axes is figure.axes[2])
         axes.set_title(title, fontsize=9.5)
     figure.axes[0].set_ylabel("windows over B T, without W_AI")
-    figure.suptitle("HPCC A.2: several bottlenecks, 100 Gb/s, 1 us per link", fontsize=12)
     return figure
 
 
@@ -241,14 +224,11 @@ def rows_2b(measures: Measures) -> list[Row]:
         most = len(beside) + 2
         rounds = run["rounds"][0]
         rows.append(
-            Row(
+            Row.of(
                 "hpcc-single-vs-multi",
-                f"round trips until no link is above eta: {case}",
-                "several rounds",
-                f"{rounds:.0f} (loads of at least {run['first'][0]:.1f} after the first; later at most "
-                f"{run['later'][0]:.2f})",
-                f"2 to {most}, the number of bottlenecks and 2",
-                band(rounds, 2, most),
+                f"round trips until no link is above eta: {case} | several rounds "
+                f"| {rounds:.0f} (loads of at least {run['first'][0]:.1f} after the first; later at most "
+                f"{run['later'][0]:.2f}) | 2 to {most}, the number of bottlenecks and 2 | {band(rounds, 2, most)}",
             )
         )
     return rows
@@ -289,7 +269,7 @@ def measure_4(result: Result) -> Measured:
 
 def draw_4(measures: Measures) -> Figure:
     """The use of the receiver's link from the start, and around the new flow."""
-    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    figure = picture(11, 4.4, "HPCC A.4: a start at line rate, 100 Gb/s, T = 12.2 us")
     left, right = figure.subplots(1, 2, sharey=True)
     for name in NAMES:
         run = measures[name, 1]
@@ -304,37 +284,26 @@ def draw_4(measures: Measures) -> Figure:
     label_axes(left, "a source starts on an idle path", "time (us)", "use of the link (%)", legend=False)
     label_axes(right, "100 KB join at 500 us", "time (us)", "", legend=False)
     right.legend(frameon=False, fontsize=10, loc="lower right")
-    figure.suptitle("HPCC A.4: a start at line rate, 100 Gb/s, T = 12.2 us", fontsize=12)
     return figure
 
 
 def rows_4(measures: Measures) -> list[Row]:
     """Claim `hpcc-a4-linerate`."""
-    row = partial(Row, "hpcc-a4-linerate")
     run, fct = measures["hpcc", 1], [measures[name, 1]["fct_us"][0] for name in NAMES]
     return [
-        row(
+        Row.of(
+            "hpcc-a4-linerate",
             f"longest silence until the first reduction, at {run['reduced_us'][0]:.1f} us after "
-            f"{run['packets'][0]:.0f} packets, in times of a packet",
-            "continues at line rate",
-            f"{abs(run['gap'][0]):.3f}",
-            "at most 1",
-            strict(run["gap"][0] <= 1),
+            f"{run['packets'][0]:.0f} packets, in times of a packet | continues at line rate "
+            f"| {abs(run['gap'][0]):.3f} | at most 1 | {strict(run['gap'][0] <= 1)}",
         ),
-        row(
-            "use of the link once settled",
-            "eta = 0.95",
-            f"{run['used'][0]:.3f}",
-            "0.93 to 0.96",
-            strict(0.93 <= run["used"][0] <= 0.96),
-        ),
-        row(
-            "completion time of 100 KB beside a long flow, us: HPCC; RCP",
-            "earlier than with RCP",
-            f"{fct[0]:.1f}; {fct[1]:.1f}",
-            "HPCC at most RCP",
-            order([fct[0] <= fct[1]]),
-        ),
+        *Row.table(f"""
+            hpcc-a4-linerate
+            use of the link once settled | eta = 0.95 | {run["used"][0]:.3f} | 0.93 to 0.96
+                | {strict(0.93 <= run["used"][0] <= 0.96)}
+            completion time of 100 KB beside a long flow, us: HPCC; RCP | earlier than with RCP
+                | {fct[0]:.1f}; {fct[1]:.1f} | HPCC at most RCP | {order([fct[0] <= fct[1]])}
+        """),
     ]
 
 
@@ -377,7 +346,7 @@ def measure_64(result: Result) -> Measured:
 
 def draw_64(measures: Measures) -> Figure:
     """The queue and the mean window over time."""
-    figure = Figure(figsize=(11, 4.4), layout="constrained")
+    figure = picture(11, 4.4, "HPCC A.4: 64 sources start at line rate beside a long flow, 100 Gb/s, T = 12 us")
     left, right = figure.subplots(1, 2)
     run, line = measures["hpcc", 1], scheme_line("hpcc")
     left.plot(np.array(run["time_us"]) - START_US, run["delay"], **line)
@@ -391,71 +360,32 @@ def draw_64(measures: Measures) -> Figure:
     left.set_ylim(0, 75)
     label_axes(left, "queue at the root", "time since the start (us)", "base round-trip times", legend=True)
     label_axes(right, "mean window of the 64", "time since the start (us)", "share of W_init")
-    figure.suptitle("HPCC A.4: 64 sources start at line rate beside a long flow, 100 Gb/s, T = 12 us", fontsize=12)
     return figure
 
 
 def rows_64(measures: Measures) -> list[Row]:
     """Claim `hpcc-a4-incast64`."""
-    row = partial(Row, "hpcc-a4-incast64")
     run = measures["hpcc", 1]
     peak, after, least, between, drain = (run[name][0] for name in ("peak", "after", "least", "between", "drain"))
     pauses, drops = run["pauses and drops"]
-    return [
-        row(
-            "highest queueing delay, base round-trip times (bytes on the wire)",
-            "nearly 64",
-            f"{peak:.1f}",
-            "55 to 66",
-            band(peak, 55, 66),
-        ),
-        row(
-            "the same in bytes of payload, as windows count",
-            "nearly 64",
-            f"{peak / OVERHEAD:.1f}",
-            "55 to 66",
-            band(peak / OVERHEAD, 55, 66),
-            judged=False,
-        ),
-        row(
-            "window after the last ACK of the burst, of W_init",
-            "about 1/65",
-            f"1/{1 / after:.1f}",
-            "1/80 to 1/50",
-            band(after, 1 / 80, 1 / 50),
-        ),
-        row(
-            "least window of any time, of W_init",
-            "about 1/65",
-            f"1/{1 / least:.1f}",
-            "1/80 to 1/50",
-            band(least, 1 / 80, 1 / 50),
-            judged=False,
-        ),
-        row(
-            "window after the burst over that of packets that report what they leave behind",
-            "-",
-            f"{after * 64 / root(64):.2f}",
-            "0.8 to 1.2",
-            band(after * 64 / root(64), 0.8, 1.2),
-            judged=False,
-        ),
-        row(
-            "sent between the burst and its last ACK, of W_init (the most of a source)",
-            "few packets",
-            f"{between:.3f}",
-            "at most 0.15",
-            band(between, 0, 0.15),
-        ),
-        row(
-            "rate at which the queue drains, of the line",
-            "as fast as possible",
-            f"{drain:.3f}",
-            "0.97 to 1.03",
-            band(drain, 0.97, 1.03),
-        ),
-        row("pauses by PFC; drops", "no PFC", f"{pauses:.0f}; {drops:.0f}", "0; 0", strict(pauses == drops == 0)),
-    ]
+    return Row.table(f"""
+        hpcc-a4-incast64
+        highest queueing delay, base round-trip times (bytes on the wire) | nearly 64 | {peak:.1f} | 55 to 66
+            | {band(peak, 55, 66)}
+        the same in bytes of payload, as windows count | nearly 64 | {peak / OVERHEAD:.1f} | 55 to 66
+            | ({band(peak / OVERHEAD, 55, 66)})
+        window after the last ACK of the burst, of W_init | about 1/65 | 1/{1 / after:.1f} | 1/80 to 1/50
+            | {band(after, 1 / 80, 1 / 50)}
+        least window of any time, of W_init | about 1/65 | 1/{1 / least:.1f} | 1/80 to 1/50
+            | ({band(least, 1 / 80, 1 / 50)})
+        window after the burst over that of packets that report what they leave behind | - | {after * 64 / root(64):.2f}
+            | 0.8 to 1.2 | ({band(after * 64 / root(64), 0.8, 1.2)})
+        sent between the burst and its last ACK, of W_init (the most of a source) | few packets | {between:.3f}
+            | at most 0.15 | {band(between, 0, 0.15)}
+        rate at which the queue drains, of the line | as fast as possible | {drain:.3f} | 0.97 to 1.03
+            | {band(drain, 0.97, 1.03)}
+        pauses by PFC; drops | no PFC | {pauses:.0f}; {drops:.0f} | 0; 0 | {strict(pauses == drops == 0)}
+    """)
 
 
 EXPERIMENTS = (

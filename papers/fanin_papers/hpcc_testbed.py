@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.measures import jain
-from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin.plot.base import shades
+from fanin.plot import indexed_line, label_axes, scheme_line, shades
 from fanin.style import styles_of
-from fanin_papers.common import mean
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, over_seeds, pooled
+from fanin_papers.common import cdf, mean, over_seeds, picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order
 from fanin_papers.hpcc_runs import (
     DCQCN,
     FIVE,
@@ -26,9 +23,6 @@ from fanin_papers.hpcc_runs import (
     sweep_testbed,
     watched,
 )
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 LINE_GBPS = 25.0
 BOTH = (HPCC, DCQCN)
@@ -76,7 +70,7 @@ def measure_ab(result: Result) -> Measured:
 
 def draw_ab(measures: Measures) -> Figure:
     """The rates of both senders over time."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC Fig. 9(a,b): a flow of 1 MB joins a long flow on a link of 25 Gb/s")
     for axes, scheme, letter in zip(figure.subplots(1, 2, sharey=True), BOTH, "ab", strict=True):
         run = measures[scheme, 1]
         colours = shades(str(scheme_line(scheme)["color"]), 2)[::-1]
@@ -92,33 +86,22 @@ def draw_ab(measures: Measures) -> Figure:
         title = f"({letter}) {TITLES[scheme]}: back after {recovered:,.0f} us"
         label_axes(axes, title, "time (ms)", "sent in 50 us (Gb/s)", legend=False)
         axes.legend(frameon=False, fontsize=10, loc="lower right")
-    figure.suptitle("HPCC Fig. 9(a,b): a flow of 1 MB joins a long flow on a link of 25 Gb/s", fontsize=12)
     return figure
 
 
 def rows_ab(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9ab-longshort`."""
-    row = partial(Row, "hpcc-fig9ab-longshort")
     hpcc, dcqcn = (pooled(measures, (scheme,), "recovered_us") for scheme in BOTH)
     solo = pooled(measures, (HPCC,), "solo")
     what = "time from the end of the short flow until the long flow sends at 95 % of its rate alone, us"
-    return [
-        row(f"{what}: HPCC", "at once", spread(hpcc), "at most 110 (20 RTT)", band(mean(hpcc), 0, 110)),
-        row(
-            f"{what}: DCQCN",
-            "not in 2,000",
-            spread(dcqcn, ",.0f"),
-            "above 2,000 in the mean over seeds",
-            band(mean(dcqcn), 2000, np.inf),
-        ),
-        row(
-            "rate of HPCC's long flow alone, of the capacity",
-            "full line rate (eta = 0.95)",
-            spread(solo, ".3f"),
-            "0.92 to 0.96",
-            band(mean(solo), 0.92, 0.96),
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-fig9ab-longshort
+        {what}: HPCC | at once | {spread(hpcc)} | at most 110 (20 RTT) | {band(mean(hpcc), 0, 110)}
+        {what}: DCQCN | not in 2,000 | {spread(dcqcn, ",.0f")} | above 2,000 in the mean over seeds
+            | {band(mean(dcqcn), 2000, np.inf)}
+        rate of HPCC's long flow alone, of the capacity | full line rate (eta = 0.95) | {spread(solo, ".3f")}
+            | 0.92 to 0.96 | {band(mean(solo), 0.92, 0.96)}
+    """)
 
 
 # Fig. 9(c,d): an incast
@@ -146,7 +129,7 @@ def measure_cd(result: Result) -> Measured:
 
 def draw_cd(measures: Measures) -> Figure:
     """The queue over time."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC Fig. 9(c,d): seven flows of 500 KB join a long flow at once, 25 Gb/s, seed 1")
     whole, begin = figure.subplots(1, 2)
     for axes, until in ((whole, 3.5), (begin, 0.8)):
         for scheme in BOTH:
@@ -159,33 +142,22 @@ def draw_cd(measures: Measures) -> Figure:
     label_axes(whole, "the queue at the receiver's port", "time (ms)", "KB", legend=False)
     label_axes(begin, "the same, the beginning", "time (ms)", "KB", legend=False)
     begin.legend(frameon=False, fontsize=9.5, loc="upper right")
-    figure.suptitle("HPCC Fig. 9(c,d): seven flows of 500 KB join a long flow at once, 25 Gb/s, seed 1", fontsize=12)
     return figure
 
 
 def rows_cd(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9cd-incast`."""
-    row = partial(Row, "hpcc-fig9cd-incast")
     hpcc, dcqcn = (pooled(measures, (scheme,), "peak_kb") for scheme in BOTH)
     drained = pooled(measures, (HPCC,), "drained_us")
-    return [
-        row("highest queue, KB: HPCC", "low", spread(hpcc), "at most 230", band(mean(hpcc), 0, 230)),
-        row(
-            "time from the peak until the queue is below 10 KB, us: HPCC",
-            "quickly",
-            spread(drained),
-            "at most 108 (20 RTT)",
-            band(mean(drained), 0, 108),
-        ),
-        row("highest queue, KB: DCQCN", "550", spread(dcqcn), "300 to 900", band(mean(dcqcn), 300, 900)),
-        row(
-            "highest queue: HPCC below DCQCN, each seed",
-            "lower",
-            f"{mean(hpcc) / mean(dcqcn):.2f} of it",
-            "below",
-            order([max(hpcc) < peak for peak in dcqcn]),
-        ),
-    ]
+    return Row.table(f"""
+        hpcc-fig9cd-incast
+        highest queue, KB: HPCC | low | {spread(hpcc)} | at most 230 | {band(mean(hpcc), 0, 230)}
+        time from the peak until the queue is below 10 KB, us: HPCC | quickly | {spread(drained)} | at most 108 (20 RTT)
+            | {band(mean(drained), 0, 108)}
+        highest queue, KB: DCQCN | 550 | {spread(dcqcn)} | 300 to 900 | {band(mean(dcqcn), 300, 900)}
+        highest queue: HPCC below DCQCN, each seed | lower | {mean(hpcc) / mean(dcqcn):.2f} of it | below
+            | {order([max(hpcc) < peak for peak in dcqcn])}
+    """)
 
 
 # Fig. 9(e,f): mice beside two elephants
@@ -209,13 +181,12 @@ def measure_ef(result: Result) -> Measured:
 
 def draw_ef(measures: Measures) -> Figure:
     """The distributions of latency and of the queue."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "HPCC Fig. 9(e,f): mice of 1 KB through a link that two elephants saturate, 25 Gb/s")
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, name in ((left, "took_us"), (right, "queue_kb")):
         for scheme, style in styles_of(MICE).items():
-            values = np.sort(pooled(measures, (scheme,), name))
-            share = np.arange(1, values.size + 1) / values.size
-            axes.step(values, share, where="post", label=TITLES[scheme], linewidth=1.8, **style.for_matplotlib())
+            shown = {"label": TITLES[scheme], "linewidth": 1.8, **style.for_matplotlib()}
+            cdf(axes, pooled(measures, (scheme,), name), **shown)
         axes.set_ylim(0, 1.02)
         axes.set_xlim(0, None)
     left.axvline(5.4, color="#888888", linewidth=1, linestyle=":", label="the paper: HPCC close to 5.4 us")
@@ -225,45 +196,33 @@ def draw_ef(measures: Measures) -> Figure:
         *[part[-2:] for part in left.get_legend_handles_labels()], frameon=False, fontsize=10, loc="lower right"
     )
     label_axes(right, "(f) queue", "KB", "share of time")
-    figure.suptitle("HPCC Fig. 9(e,f): mice of 1 KB through a link that two elephants saturate, 25 Gb/s", fontsize=12)
     return figure
 
 
 def rows_ef(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig9ef-mice`; beside it DCQCN with F = 5 and with its paper's parameters."""
-    row = partial(Row, "hpcc-fig9ef-mice")
     took = {scheme: np.array(pooled(measures, (scheme,), "took_us")) for scheme in MICE}
     rows = [
-        row(
-            f"latency of mice, us, {said}: HPCC",
-            "close to 5.4",
-            f"{np.percentile(took[HPCC], share):.1f}",
-            f"at most {most}",
-            band(float(np.percentile(took[HPCC], share)), 0, most),
+        Row.of(
+            "hpcc-fig9ef-mice",
+            f"latency of mice, us, {said}: HPCC | close to 5.4 | {np.percentile(took[HPCC], share):.1f} "
+            f"| at most {most} | {band(float(np.percentile(took[HPCC], share)), 0, most)}",
         )
         for said, share, most in (("median", 50, 7), ("99th percentile", 99, 10))
     ]
     for scheme in MICE[1:]:
         low, middle = np.percentile(took[scheme], [5, 50])
         judged = scheme == DCQCN
-        rows += [
-            row(
-                f"latency of mice, us, 5th percentile: {TITLES[scheme]}",
-                "always above 35",
-                f"{low:.1f}",
-                "above 25",
-                band(float(low), 25, np.inf),
-                judged=judged,
-            ),
-            row(
-                f"latency of mice, us, median: {TITLES[scheme]}",
-                "above 35",
-                f"{middle:.1f}",
-                "30 to 80",
-                band(float(middle), 30, 80),
-                judged=judged,
-            ),
-        ]
+        rows += Row.table(
+            f"""
+            hpcc-fig9ef-mice
+            latency of mice, us, 5th percentile: {TITLES[scheme]} | always above 35 | {low:.1f} | above 25
+                | {band(float(low), 25, np.inf)}
+            latency of mice, us, median: {TITLES[scheme]} | above 35 | {middle:.1f} | 30 to 80
+                | {band(float(middle), 30, 80)}
+            """,
+            judged,
+        )
     return rows
 
 
@@ -311,7 +270,7 @@ def measure_gh(result: Result) -> Measured:
 
 def draw_gh(measures: Measures) -> Figure:
     """The rates of the four flows over time."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "HPCC Fig. 9(g,h): four flows join and leave a link of 25 Gb/s one by one, seed 1")
     for axes, scheme, letter in zip(figure.subplots(1, 2, sharey=True), BOTH, "gh", strict=True):
         run = measures[scheme, 1]
         for number, flow in enumerate(FLOWS):
@@ -322,7 +281,6 @@ def draw_gh(measures: Measures) -> Figure:
         axes.set_xlim(0, None)
         title = f"({letter}) {TITLES[scheme]}: Jain at least {EVEN} in {even:.0f} %"
         label_axes(axes, title, "time (s)", "payload in 10 ms (Gb/s)", legend=scheme == HPCC)
-    figure.suptitle("HPCC Fig. 9(g,h): four flows join and leave a link of 25 Gb/s one by one, seed 1", fontsize=12)
     return figure
 
 
@@ -334,20 +292,16 @@ def rows_gh(measures: Measures) -> list[Row]:
         fair = 100 * (np.array(pooled(measures, (scheme,), "jain")) >= EVEN)
         used = over_seeds(measures, (scheme,), "used")
         judged = scheme == HPCC
-        rows += [
-            Row(
-                claim,
-                f"windows of 10 ms with Jain's index of at least {EVEN}, of {fair.size}: {TITLES[scheme]}",
-                "fair even in a short time" if judged else "shown",
-                f"{fair.mean():.1f} %",
-                "at least 95 % of windows from 100 ms after each change",
-                band(float(fair.mean()), 95, 100),
-                judged=judged,
-            ),
-            Row.by(
-                "band", claim, f"use of the link: {TITLES[scheme]}", "full", used, ".3f", "at least 0.9", judged=judged
-            ),
-        ]
+        rows += Row.table(
+            f"""
+            {claim}
+            windows of 10 ms with Jain's index of at least {EVEN}, of {fair.size}: {TITLES[scheme]}
+                | {"fair even in a short time" if judged else "shown"} | {fair.mean():.1f} %
+                | at least 95 % of windows from 100 ms after each change | {band(float(fair.mean()), 95, 100)}
+            use of the link: {TITLES[scheme]} | full | {judge("band", used, ".3f", "at least 0.9")}
+            """,
+            judged,
+        )
     return rows
 
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from math import comb, pi, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.common import mean
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, pooled, strict
+from fanin_papers.common import mean, picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 from fanin_papers.hpcc_runs import queued, watched
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
 
 # A.1: a queue of periodic sources
 
@@ -71,7 +67,7 @@ def mean_work(load: float) -> float:
 
 def draw_1(measures: Measures) -> Figure:
     """How often more packets wait than a number, in packets and by the exact formula."""
-    figure = Figure(figsize=(8, 4.8), layout="constrained")
+    figure = picture(8, 4.8, "HPCC A.1: the queue of 50 paced flows at one port")
     axes = figure.subplots()
     for number, load in enumerate(LOADS):
         line = indexed_line(number)
@@ -91,7 +87,6 @@ def draw_1(measures: Measures) -> Figure:
     axes.axvline(20, color="#888888", linewidth=1, linestyle=":")
     label_axes(axes, "", "packets, or work in packets", "share of time with more", legend=False)
     axes.legend(frameon=False, fontsize=9.5, loc="lower left")
-    figure.suptitle("HPCC A.1: the queue of 50 paced flows at one port", fontsize=12)
     return figure
 
 
@@ -103,30 +98,21 @@ def rows_1(measures: Measures) -> list[Row]:
         ours, exact = pooled(measures, ("none", load), "mean"), mean_work(load / 100)
         error = float(np.std(ours) / sqrt(len(ours)))
         allowed = f"{low} to {high}"
-        rows += [
-            Row(
-                claim,
-                f"mean queue at {load} % load, packets: exact",
-                said,
-                f"{exact:.2f}",
-                allowed,
-                band(exact, low, high),
-            ),
-            Row(
-                claim,
-                f"mean queue at {load} % load, packets that wait, of {len(ours)} runs",
-                said,
-                f"{mean(ours):.2f} (standard error {error:.2f})",
-                allowed,
-                band(mean(ours), low, high),
-            ),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            mean queue at {load} % load, packets: exact | {said} | {exact:.2f} | {allowed} | {band(exact, low, high)}
+            mean queue at {load} % load, packets that wait, of {len(ours)} runs | {said}
+                | {mean(ours):.2f} (standard error {error:.2f}) | {allowed} | {band(mean(ours), low, high)}
+        """)
     tail = work_above(20, 0.95)
     root = sqrt(pi * SOURCES / 8)
     return [
         *rows,
-        Row.by("band", claim, "P(queue > 20 packets) at 95 % load, exact", "about 1e-9", tail, ".1e", "1e-10 to 2e-8"),
-        Row(claim, "(pi N/8)^0.5", "4.43", f"{root:.3f}", "4.431", strict(abs(root - 4.431) < 5e-4)),
+        *Row.table(f"""
+            {claim}
+            P(queue > 20 packets) at 95 % load, exact | about 1e-9 | {judge("band", tail, ".1e", "1e-10 to 2e-8")}
+            (pi N/8)^0.5 | 4.43 | {root:.3f} | 4.431 | {strict(abs(root - 4.431) < 0.0005)}
+        """),
     ]
 
 
@@ -163,7 +149,7 @@ def expected(size: float) -> float:
 
 def draw_3(measures: Measures) -> Figure:
     """The use of the link by the additive increase, and the formula."""
-    figure = Figure(figsize=(7, 4.6), layout="constrained")
+    figure = picture(7, 4.6, "HPCC A.3: four flows at rest, 100 Gb/s, T = 4 us")
     axes = figure.subplots()
     used = [measures["hpcc", size, 1]["used"][0] for size in INCREASES]
     axes.plot(INCREASES, used, marker="o", label="packets", **scheme_line("hpcc"))
@@ -174,7 +160,6 @@ def draw_3(measures: Measures) -> Figure:
     axes.set_xlim(0, None)
     axes.set_ylim(0.94, 0.98)
     label_axes(axes, "", "W_AI (B)", "share of the link that is used")
-    figure.suptitle("HPCC A.3: four flows at rest, 100 Gb/s, T = 4 us", fontsize=12)
     return figure
 
 
@@ -223,21 +208,14 @@ def rows_3(measures: Measures) -> list[Row]:
     slope, wanted_slope = (np.polyfit(INCREASES, values, 1)[0] for values in (used, wanted))
     return [
         *rows,
-        row(
-            "use of the link in packets, W_AI = " + ", ".join(map(str, INCREASES)) + " B",
-            ", ".join(f"{want:.3f}" for want in wanted),
-            ", ".join(f"{ours:.3f}" for ours in used),
-            "each within 0.02",
-            band(worst, 0, 0.02),
-        ),
-        row(
-            "rise of the use with W_AI, over that of the formula",
-            "1",
-            f"{slope / wanted_slope:.2f}",
-            "0.8 to 1.25",
-            band(slope / wanted_slope, 0.8, 1.25),
-            judged=False,
-        ),
+        *Row.table(f"""
+            hpcc-a3-equilibrium
+            {"use of the link in packets, W_AI = " + ", ".join(map(str, INCREASES)) + " B"}
+                | {", ".join(f"{want:.3f}" for want in wanted)} | {", ".join(f"{ours:.3f}" for ours in used)}
+                | each within 0.02 | {band(worst, 0, 0.02)}
+            rise of the use with W_AI, over that of the formula | 1 | {slope / wanted_slope:.2f} | 0.8 to 1.25
+                | ({band(slope / wanted_slope, 0.8, 1.25)})
+        """),
     ]
 
 

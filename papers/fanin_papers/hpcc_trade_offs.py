@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.measures import reported
-from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin.plot.base import shades
-from fanin_papers.common import log_ticks, mean, seeds
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    band,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
+from fanin.plot import indexed_line, label_axes, scheme_line, shades
+from fanin_papers.common import log_ticks, mean, over_seeds, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.hpcc_runs import DCQCN, HPCC, under
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
 
 EDGES_KB = (0, 10, 30, 50, 80, 200, 1000, 2000, 5000, 10_000, 30_000)
 """Of the bins of message sizes."""
@@ -101,11 +82,10 @@ def sweep_2a(quick: bool) -> dict[Key, Change]:
 
 def draw_2a(measures: Measures) -> Figure:
     """The 95th percentile of slowdowns by size."""
-    figure = Figure(figsize=(8, 5), layout="constrained")
+    figure = picture(8, 5, "HPCC Fig. 2(a): DCQCN's timers in a pod of 230 servers")
     axes = figure.subplots()
     draw_by_size(axes, measures, {f"T_i, T_d = {name}": (name,) for name in TIMERS})
     label_axes(axes, "WebSearch at 30 %, 3 seeds of 30 ms", "message size up to", "95th percentile of the slowdown")
-    figure.suptitle("HPCC Fig. 2(a): DCQCN's timers in a pod of 230 servers", fontsize=12)
     return figure
 
 
@@ -128,27 +108,20 @@ def rows_2a(measures: Measures) -> list[Row]:
     rows = []
     for number, (what, found) in enumerate(readings.items()):
         rows.append(
-            Row(
+            Row.of(
                 claim,
-                f"{what}, {timed}",
-                "aggressive timers have the smaller ones",
-                "; ".join(f"{value:.2f}" for value in found),
-                "rises, over 3 seeds of 30 ms",
-                order([low <= high for low, high in itertools.pairwise(found)]),
-                judged=number == 0,
+                f"{what}, {timed} | aggressive timers have the smaller ones "
+                f"| {'; '.join(f'{value:.2f}' for value in found)} | rises, over 3 seeds of 30 ms "
+                f"| {order([low <= high for low, high in itertools.pairwise(found)])}",
+                number == 0,
             )
         )
     first, *_, last = next(iter(readings.values()))
-    rows.append(
-        Row(
-            claim,
-            "the last of the first row over its first",
-            "larger",
-            f"{last / first:.2f}",
-            "at least 1.1",
-            order([last >= 1.1 * first]),
-        )
-    )
+    rows += Row.table(f"""
+        {claim}
+        the last of the first row over its first | larger | {last / first:.2f} | at least 1.1
+            | {order([last >= 1.1 * first])}
+    """)
     return rows
 
 
@@ -211,7 +184,7 @@ def in_flight(result: Result) -> Measured:
 
 def draw_2b(measures: Measures) -> Figure:
     """Pauses, latency of short messages, and bytes in flight, as bars."""
-    figure = Figure(figsize=(13, 4.8), layout="constrained")
+    figure = picture(13, 4.8, "HPCC Fig. 2(b): WebSearch at 30 % and incasts of 60 to 1 in a pod, 3 seeds of 10 ms")
     names = [*TIMERS, HPCC]
     panels: Sequence[tuple[str, str, list[float]]] = (
         ("time that ports are paused", "share (%)", [mean(pooled(measures, (name,), "paused")) for name in names]),
@@ -234,7 +207,6 @@ def draw_2b(measures: Measures) -> Figure:
         axes.set_xticks(range(len(names)), labels)
         axes.margins(y=0.12)
         label_axes(axes, title, "", unit)
-    figure.suptitle("HPCC Fig. 2(b): WebSearch at 30 % and incasts of 60 to 1 in a pod, 3 seeds of 10 ms", fontsize=12)
     return figure
 
 
@@ -244,13 +216,12 @@ def rows_2b(measures: Measures) -> list[Row]:
     paused = [over_seeds(measures, (name,), "paused") for name in TIMERS]
     late = [float(np.percentile(pooled(measures, (name,), "fct_us"), 95)) for name in TIMERS]
     rows = [
-        Row(
+        Row.of(
             claim,
-            f"{what}, {timed}",
-            "aggressive timers have the most",
-            "; ".join(f"{value:,.0f}" if value > 100 else f"{value:.3g}" for value in values),
-            "falls, the first above the last, over 3 seeds of 10 ms",
-            order([*(high >= low for high, low in itertools.pairwise(values)), values[0] > values[-1]]),
+            f"{what}, {timed} | aggressive timers have the most "
+            f"| {'; '.join(f'{value:,.0f}' if value > 100 else f'{value:.3g}' for value in values)} "
+            "| falls, the first above the last, over 3 seeds of 10 ms "
+            f"| {order([*(high >= low for high, low in itertools.pairwise(values)), values[0] > values[-1]])}",
         )
         for what, values in (
             ("time that ports are paused by PFC, %", paused),
@@ -264,23 +235,17 @@ def rows_2b(measures: Measures) -> list[Row]:
     claim = "hpcc-fig2b-inflight"
     return [
         *rows,
-        Row(
+        Row.of(
             claim,
-            f"most in flight of an incast's flow, mean of its 60, in B T: DCQCN, {aggressive} "
-            f"({hosts:.0f} of 460 links from hosts were paused)",
-            "at least 11",
-            f"{most:.1f}",
-            "at least 5 where PFC reaches hosts",
-            band(most, 5, np.inf),
+            f"most in flight of an incast's flow, mean of its 60, in B T: DCQCN, {aggressive} ({hosts:.0f} of 460 "
+            f"links from hosts were paused) | at least 11 | {most:.1f} | at least 5 where PFC reaches hosts "
+            f"| {band(most, 5, np.inf)}",
         ),
-        Row(
-            claim,
-            f"most that a flow has in flight, KB: HPCC, W_init = {W_INIT_KB:.1f}",
-            "at most a window",
-            f"{own:.1f}",
-            "at most W_init and a packet",
-            strict(own <= W_INIT_KB + 1),
-        ),
+        *Row.table(f"""
+            {claim}
+            most that a flow has in flight, KB: HPCC, W_init = {W_INIT_KB:.1f} | at most a window | {own:.1f}
+                | at most W_init and a packet | {strict(own <= W_INIT_KB + 1)}
+        """),
     ]
 
 
@@ -308,12 +273,11 @@ def sweep_3(quick: bool) -> dict[Key, Change]:
 
 def draw_3(measures: Measures) -> Figure:
     """The 95th percentile of slowdowns by size at both loads."""
-    figure = Figure(figsize=(12, 5), layout="constrained")
+    figure = picture(12, 5, "HPCC Fig. 3: DCQCN's thresholds in a pod of 230 servers, WebSearch, 3 seeds of 30 ms")
     for axes, load, letter in zip(figure.subplots(1, 2, sharey=True), LOADS, "ab", strict=True):
         draw_by_size(axes, measures, {f"K_min, K_max = {name}": (name, load) for name in THRESHOLDS})
         unit = "95th percentile of the slowdown" if load == LOADS[0] else ""
         label_axes(axes, f"({letter}) load {load} %", "message size up to", unit, legend=load == LOADS[0])
-    figure.suptitle("HPCC Fig. 3: DCQCN's thresholds in a pod of 230 servers, WebSearch, 3 seeds of 30 ms", fontsize=12)
     return figure
 
 
@@ -322,7 +286,6 @@ SMALL_KB, BIG_KB = 10, 1000
 
 def rows_3(measures: Measures) -> list[Row]:
     """Claim `hpcc-fig3-ecn-tradeoff`."""
-    row = partial(Row, "hpcc-fig3-ecn-tradeoff")
     thresholds = "K_min, K_max = " + "; ".join(THRESHOLDS)
     rows, gaps = [], {}
     for small, what in ((True, "below 10 KB"), (False, "above 1 MB")):
@@ -330,36 +293,29 @@ def rows_3(measures: Measures) -> list[Row]:
         for load in LOADS:
             found = [p95(measures, (name, load), *span) for name in THRESHOLDS]
             gaps[small, load] = abs(found[-1] - found[0])
-            rows.append(
-                row(
-                    f"95th percentile of the slowdown {what} at {load} %, {thresholds}",
-                    "larger with high thresholds" if small else "smaller with high thresholds",
-                    "; ".join(f"{value:.2f}" for value in found),
-                    ("rises" if small else "falls") + ", over 3 seeds of 30 ms",
-                    order([(low < high) == small for low, high in itertools.pairwise(found)]),
-                )
-            )
+            rows += Row.table(f"""
+                hpcc-fig3-ecn-tradeoff
+                95th percentile of the slowdown {what} at {load} %, {thresholds}
+                    | {"larger with high thresholds" if small else "smaller with high thresholds"}
+                    | {"; ".join(f"{value:.2f}" for value in found)}
+                    | {("rises" if small else "falls") + ", over 3 seeds of 30 ms"}
+                    | {order([(low < high) == small for low, high in itertools.pairwise(found)])}
+            """)
     for small, what in ((True, "below 10 KB"), (False, "above 1 MB")):
         first, second = (gaps[small, load] for load in LOADS)
-        rows.append(
-            row(
-                f"difference between the highest and lowest thresholds {what}, at 30 %; 50 %",
-                "larger at 50 %",
-                f"{first:.2f}; {second:.2f}",
-                "larger at 50 %",
-                order([second > first]),
-            )
-        )
+        rows += Row.table(f"""
+            hpcc-fig3-ecn-tradeoff
+            difference between the highest and lowest thresholds {what}, at 30 %; 50 % | larger at 50 %
+                | {first:.2f}; {second:.2f} | larger at 50 % | {order([second > first])}
+        """)
     last = p95(measures, (list(THRESHOLDS)[-1], LOADS[-1]), 0, SMALL_KB)
     return [
         *rows,
-        row(
-            "95th percentile of the slowdown below 10 KB at 50 %, K = 400, 1600 KB",
-            "30 (150 us)",
-            f"{last:.1f}",
-            "10 to 60",
-            band(last, 10, 60),
-        ),
+        *Row.table(f"""
+            hpcc-fig3-ecn-tradeoff
+            95th percentile of the slowdown below 10 KB at 50 %, K = 400, 1600 KB | 30 (150 us) | {last:.1f} | 10 to 60
+                | {band(last, 10, 60)}
+        """),
     ]
 
 

@@ -10,25 +10,21 @@ paper's do; schemes of DCTCP's law have DCTCP's single threshold where the paper
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
-from fanin import _core, measures
-from fanin.runs import Job
+import fanin
+from fanin import Result, SpecError, measures
+from fanin.jobs import Job
 from fanin_papers import SPECS
 from fanin_papers.common import seeds
 from fanin_papers.dctcp_benchmark_runs import SIZES, background, queries
-from fanin_papers.experiment import Change, Key
+from fanin_papers.experiment import Change, Key, Measured, Measures, Row
 from fanin_papers.overview import measure as overview
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fanin.result import Result
-    from fanin_papers.experiment import Measured, Measures, Row
 
 SINGLE_THRESHOLD = ("dctcp", "dctcp-rate")
 """Schemes of DCTCP's law."""
@@ -97,7 +93,7 @@ class Ground:
         job = Job.of(SPECS / self.spec, self.changes(scheme)).using(scheme, None)
         try:
             job.resolve()
-        except _core.SpecError as error:
+        except SpecError as error:
             return str(error)
         return next((warning for warning in job.warnings() if "].scheme: " in warning), None)
 
@@ -111,7 +107,7 @@ def over_tcp(scheme: str) -> bool:
 
 def schemes() -> list[str]:
     """The schemes of the matrix, in the order of the list of schemes."""
-    first = dict.fromkeys(row["presets"][0] for row in _core.schemes())
+    first = dict.fromkeys(row["presets"][0] for row in fanin.schemes())
     return [name for name in first if name not in LEFT_OUT]
 
 
@@ -133,10 +129,7 @@ DART = Ground(
     "Dart: incasts of 16 short messages beside long flows, 1,024 hosts at 10 Gb/s",
     "dart/fig11-typical.toml",
     lossless=True,
-    loads=(
-        Load("20 %", _shares(short=0.08, long=0.12)),
-        Load("60 %", _shares(short=0.24, long=0.36)),
-    ),
+    loads=(Load("20 %", _shares(short=0.08, long=0.12)), Load("60 %", _shares(short=0.24, long=0.36))),
     bins=((2 * KB, 2 * KB), (4 * KB, 4 * KB), (8 * KB, 8 * KB)),
     set=("measure.window=5 ms", "measure.drain_limit=20 ms", "traffic.short.pattern.jitter=40 us"),
 )
@@ -204,9 +197,9 @@ def measure(result: Result) -> Measured:
     ground = next(one for one in GROUNDS if _name_of(one) == result.spec["name"])
     found = overview(result)
     taken: Measured = {
-        name: [float(value)]
+        name: [float(found[name][0])]
         for name in ("goodput_gbps", "paused_us", "drops", "timeouts", "unfinished", "jain")
-        if (value := found[name]) is not None
+        if found[name]
     }
     posted = measures.messages(result)
     for number, (low, high) in enumerate(ground.bins):

@@ -55,14 +55,7 @@ CAUSES: tuple[Cause, ...] = (
         (SHORT, LONG_P99, DROPS, TIMEOUTS, PAUSED),
         set=("network.buffer.policy=lossless",),
     ),
-    Cause(
-        HADOOP,
-        HADOOP.loads[0],
-        "dart",
-        "one lane for all sizes",
-        (SHORT, PAUSED),
-        parameters={"lanes": "one"},
-    ),
+    Cause(HADOOP, HADOOP.loads[0], "dart", "one lane for all sizes", (SHORT, PAUSED), parameters={"lanes": "one"}),
     Cause(
         HADOOP,
         HADOOP.loads[0],

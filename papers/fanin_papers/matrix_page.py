@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanin import measures, table
-from fanin.over_seeds import Estimate, estimate
+from fanin.measures import Estimate, estimate
 from fanin.plot import scheme_line
 from fanin_papers import matrix, matrix_causes
-from fanin_papers.common import log_ticks
+from fanin_papers.common import log_ticks, picture
 from fanin_papers.experiment import Experiment, Measures
 from fanin_papers.matrix import GROUNDS, Ground
 from fanin_papers.matrix_causes import CAUSES, undone
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Found = Mapping[str, Measures]
 """The measurements of each ground, by its id."""
@@ -127,7 +124,7 @@ def draw_ground(ground: Ground, found: Measures) -> Figure:
 
 def draw(grounds: Sequence[Ground], found: Found) -> Figure:
     """The picture: a row for each ground, a column for each number."""
-    figure = Figure(figsize=(14, 4.1 * len(grounds)), layout="constrained")
+    figure = picture(14, 4.1 * len(grounds))
     parts = figure.subfigures(len(grounds), 1, squeeze=False)[:, 0]
     for part, ground in zip(parts, grounds, strict=True):
         low, high = ground.loads

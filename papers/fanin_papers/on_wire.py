@@ -12,24 +12,21 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import BytesIO
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.image import imread
+from numpy.typing import NDArray
 
+from fanin import Result
+from fanin.jobs import PLACES
 from fanin.plot import label_axes, scheme_line
-from fanin.runs import PLACES
 from fanin_papers import dart_testbed, dart_testbed_incast, hpcc_testbed
+from fanin_papers.common import cdf, picture, pooled, quantile
 from fanin_papers.dart_testbed import HARDWARE, LONG_BURSTS, NEXT_ACK, PACKET_US, PAPER_US, SOFTWARE
 from fanin_papers.dart_testbed_incast import DASR, INFINIBAND, STEP_2
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, pooled, strict
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, strict
 from fanin_papers.hpcc_runs import watched
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
 
 SIMULATOR, WIRE = PLACES
 
@@ -69,14 +66,10 @@ def rows_of(rows: Rows) -> Rows:
         of_both = list(zip(rows(simulated), rows(wired), strict=True))
         equal = sum(simulated[key] == wired[key] for key in simulated)
         packets = "arrivals, messages, counters and samples"
-        count = Row(
+        count = Row.of(
             labelled(of_both[0][0].claim),
-            f"runs on the wire, of {len(wired)}, with the {packets} of the simulator's",
-            "none",
-            str(equal),
-            "all, to the picosecond",
-            strict(equal == len(wired)),
-            judged=False,
+            f"runs on the wire, of {len(wired)}, with the {packets} of the simulator's | none | {equal!s} "
+            f"| all, to the picosecond | ({strict(equal == len(wired))})",
         )
         shown = [
             replace(wire, claim=labelled(wire.claim), ours=f"{wire.ours}; simulator: {simulator.ours}", judged=False)
@@ -205,19 +198,15 @@ def slower(time_us: NDArray[np.float64], sent: NDArray[np.float64], starts: NDAr
 
 def draw_bursts(measures: Measures) -> Figure:
     """Fig. 9(a), and the times until the long flow is slower."""
-    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    figure = picture(12, 4.8)
     left, right = figure.subplots(1, 2)
     dart_testbed.draw_throughput(left, measures)
     colour = scheme_line("dart-dasr")["color"]
     for case, dashes in ((SOFTWARE, "-"), (NEXT_ACK, "-."), (HARDWARE, "--")):
-        times = np.sort(pooled(measures, (case,), "slower_us"))
-        share = 100 * np.arange(1, times.size + 1) / max(times.size, 1)
-        right.step(times, share, where="post", label=case, color=colour, linestyle=dashes, linewidth=1.6)
-    right.plot(
-        list(PAPER_US.values()), [100 * share for share in PAPER_US], "k+", markersize=10, label="paper, software"
-    )
+        cdf(right, pooled(measures, (case,), "slower_us"), label=case, color=colour, linestyle=dashes, linewidth=1.6)
+    right.plot(list(PAPER_US.values()), list(PAPER_US), "k+", markersize=10, label="paper, software")
     right.set_xlim(0, 60)
-    label_axes(right, "(b) time until the long flow is slower", "time (us)", "share of bursts (%)", legend=False)
+    label_axes(right, "(b) time until the long flow is slower", "time (us)", "share of bursts", legend=False)
     right.legend(frameon=False, fontsize=9, loc="lower right")
     return figure
 
@@ -229,12 +218,12 @@ def rows_bursts(measures: Measures) -> list[Row]:
     for case, claim in claims.items():
         times = pooled(measures, (case,), "slower_us")
         for share in (0.5, 0.9):
-            ours = dart_testbed.quantile(times, share)
+            ours = quantile(times, share)
             paper = (
                 "about 12 us" if case == HARDWARE else f"{PAPER_US[share]:.0f} us" if share in PAPER_US else "not told"
             )
             what = f"time from a burst's start until the long flow is slower, p{100 * share:g} of {len(times)}: {case}"
-            found.append(Row(claim, what, paper, f"{ours:.1f} us", "none", "calibrated"))
+            found.append(Row.of(claim, f"{what} | {paper} | {ours:.1f} us | none | calibrated"))
     return found
 
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
+from rich.console import RenderableType
 
-from fanin import measures, table
-from fanin.comparing import every_scheme
-from fanin.rows import numbers
-from fanin.runs import Job, map_jobs
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from fanin.result import Result
-    from fanin.rows import Numbers
+from fanin import Result, every_scheme, measures, schemes, table
+from fanin.jobs import Job, Measured, Measurement, Outcome, run_all
 
 LEAVES, SPINES = 8, 4
 """Of the network under WebSearch."""
@@ -49,10 +42,7 @@ def _lossy_links() -> str:
     return f"network.links=[{', '.join(links)}]"
 
 
-IRN = (
-    'network.buffer={ policy = "lossy", pool = "900 KB", alpha = 1.0 }',
-    "traffic.web.rdma.recovery=irn",
-)
+IRN = ('network.buffer={ policy = "lossy", pool = "900 KB", alpha = 1.0 }', "traffic.web.rdma.recovery=irn")
 """Without PFC: a scheme's data is dropped above a dynamic threshold, and under RDMA IRN repairs what is lost."""
 
 SCENARIOS = (
@@ -95,7 +85,7 @@ class Part:
     """One scenario under all its schemes."""
 
     scenario: Scenario
-    of_scheme: dict[str, Numbers]
+    of_scheme: dict[str, dict[str, float | None]]
     unfit: dict[str, str]
     """Schemes that make no sense there, each with the reason."""
 
@@ -108,7 +98,7 @@ class Part:
         return printed
 
     @staticmethod
-    def _cells(found: Numbers) -> list[str]:
+    def _cells(found: Mapping[str, float | None]) -> list[str]:
         return [write(found[name]) for name, _, write in COLUMNS]
 
     def markdown(self) -> str:
@@ -125,14 +115,12 @@ class Part:
 
 
 def _page(scheme: str) -> str:
-    from fanin import _core
-
-    return next(row["file"] for row in _core.schemes() if row["id"] == scheme).replace("_", "-")
+    return next(row["file"] for row in schemes() if row["id"] == scheme).replace("_", "-")
 
 
-def measure(result: Result) -> Numbers:
-    """The numbers of one run."""
-    found = numbers(result)
+def measure(result: Result) -> Measured:
+    """The numbers of one run; a list is empty where its number makes no sense."""
+    found = result.numbers()
     traffics = result.summary()["traffics"]
     rates = [traffic["goodput_gbps"] or 0.0 for traffic in traffics]
     place = measures.queue_place(result)
@@ -150,25 +138,33 @@ def measure(result: Result) -> Numbers:
     ]
     even = [index for index in each if index is not None]
     jain = sum(even) / len(even) if even else measures.jain(rates) if len(rates) > 2 else None
-    return found | {"goodput_gbps": sum(rates), "queue_p99": queue, "jain": jain}
+    found |= {"goodput_gbps": sum(rates), "queue_p99": queue, "jain": jain}
+    return {name: [] if value is None else [value] for name, value in found.items()}
 
 
 def run_part(
-    scenario: Scenario, specs: Path, *, quick: bool = False, workers: int = 1, progress: bool = True
+    scenario: Scenario,
+    specs: Path,
+    *,
+    quick: bool = False,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: bool = True,
 ) -> Part | None:
     """Runs a scenario under every scheme that makes sense there; None after Ctrl-C."""
     changes = (*scenario.set, *((f"measure.window={scenario.window}",) if quick else ()))
     spec = specs / scenario.spec
     suits, unfit = every_scheme(spec, set=changes)
     base = replace(Job.of(spec), overrides=changes)
-    jobs = [replace(base, scheme=scheme, title=f"{scenario.id}/{scheme}") for scheme in suits]
+    runs = {scheme: Measurement(replace(base, scheme=scheme), measure) for scheme in suits}
+    found: dict[str, dict[str, float | None]] = {}
 
-    def take(result: Result) -> Numbers | None:
-        return None if result.cancelled else measure(result)
+    def take(scheme: str, outcome: Outcome) -> None:
+        found[scheme] = {name: next(iter(values), None) for name, values in outcome.measured.items()}
 
-    taken = map_jobs(jobs, take, workers=workers, progress=progress)
-    done = {scheme: found for scheme, found in zip(suits, taken, strict=False) if found is not None}
-    return Part(scenario, done, unfit) if len(done) == len(suits) else None
+    if not run_all(runs, take, workers=workers, executor=executor, progress=progress):
+        return None
+    return Part(scenario, {scheme: found[scheme] for scheme in suits}, unfit)
 
 
 def page(parts: list[Part]) -> str:

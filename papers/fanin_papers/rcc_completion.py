@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
 from fanin.style import style_of
-from fanin_papers.dctcp import percentile, quantile
+from fanin_papers.common import cdf, over_seeds, percentile, picture, points, pooled, quantile
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -22,10 +23,8 @@ from fanin_papers.experiment import (
     Row,
     band,
     gain_band,
+    judge,
     order,
-    over_seeds,
-    points,
-    pooled,
     strict,
 )
 from fanin_papers.rcc_incast import (
@@ -39,11 +38,6 @@ from fanin_papers.rcc_incast import (
     many_seeds,
     over_senders,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
 
 SIZES_KB = range(10, 101, 10)
 FEW_SENDERS = 30
@@ -142,18 +136,17 @@ def draw_spread(axes: Axes, measures: Measures, names: Mapping[str, str], gap: f
 def draw_groups(axes: Axes, measures: Measures, names: Mapping[str, tuple[str, int]]) -> None:
     """Cumulative distributions: by label the runs and their point."""
     for label, key in names.items():
-        times = np.sort(pooled(measures, key, "fct_ms"))
         shown = scheme_line(label.partition(",")[0])
         if label in PRIORITIES:
             shown["linestyle"] = PRIORITIES[label][1]
-        axes.step(times, np.arange(1, times.size + 1) / times.size, where="post", label=label, **shown)
+        cdf(axes, pooled(measures, key, "fct_ms"), label=label, **shown)
     axes.set_xlim(left=0)
     axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
 
 
 def draw_7(measures: Measures) -> Figure:
     """The paper's four panels, with other priorities of RCC in the lower ones."""
-    figure = Figure(figsize=(12, 9.5), layout="constrained")
+    figure = picture(12, 9.5, "RCC Fig. 7: flow completion times of an incast, 1 Gb/s, 80 packets of buffer, K = 40")
     (left, right), (low_left, low_right) = figure.subplots(2, 2)
     draw_spread(left, measures, {scheme: scheme for scheme in SCHEMES}, 1.6)
     label_axes(left, "(a) 32 KB: 1st, 50th, 99th percentile", "senders", "FCT (ms)")
@@ -164,7 +157,6 @@ def draw_7(measures: Measures) -> Figure:
     label_axes(low_left, f"(c) {MODES_SENDERS} senders, 32 KB", "FCT (ms)", "share of flows")
     draw_groups(low_right, measures, {name: (sized(name), SIZES_KB[-1]) for name in shown})
     label_axes(low_right, f"(d) {FEW_SENDERS} senders, {SIZES_KB[-1]} KB", "FCT (ms)", "share of flows")
-    figure.suptitle("RCC Fig. 7: flow completion times of an incast, 1 Gb/s, 80 packets of buffer, K = 40", fontsize=11)
     return figure
 
 
@@ -192,7 +184,7 @@ def rows_p99(measures: Measures) -> list[Row]:
         cut = 100 * sum(1 - p99["rcc"][n] / p99[scheme][n] for n in SENDERS) / len(SENDERS)
         what = f"99th percentile of rcc below that of {scheme}, mean over N"
         verdict = gain_band(cut, low, high)
-        rows.append(Row(claim, what, f"{told} %", f"{cut:.1f} %", f"{low} to {high} %", verdict))
+        rows.append(Row.of(claim, f"{what} | {told} % | {cut:.1f} % | {low} to {high} % | {verdict}"))
     kept = {n: lowest_is_rcc({s: p99[s][n] for s in SCHEMES}) for n in SENDERS if n >= 40}
     return [*rows, lowest_row(claim, "99th percentile of rcc lowest, N >= 40", kept)]
 
@@ -207,32 +199,16 @@ def rows_spread(measures: Measures) -> list[Row]:
     medians = {s: [found[s][n][1] for n in SENDERS] for s in SCHEMES}
     steps = [b >= 0.95 * a for line in medians.values() for a, b in pairwise(line)]
     low, _, high = percentiles(measures, "rcc, no priority", FEW_SENDERS)
-    return [
-        Row(
-            claim,
-            "99th less 1st percentile: rcc has the smallest",
-            "all N but 30",
-            rising.ours,
-            "at least 7 of 10",
-            strict(sum(kept.values()) >= 7),
-        ),
-        Row(
-            claim,
-            "medians do not fall with N, by more than 5 %",
-            "always",
-            f"{sum(steps)} of {len(steps)}",
-            "always",
-            order(steps),
-        ),
-        Row(
-            f"{claim} (no priority)",
-            f"99th less 1st percentile of rcc with {FEW_SENDERS} senders, by size and without priority, ms",
-            "not the smallest",
-            f"{gaps['rcc'][FEW_SENDERS]:.2f} and {high - low:.2f} (ictcp {gaps['ictcp'][FEW_SENDERS]:.2f})",
-            "larger by size",
-            strict(gaps["rcc"][FEW_SENDERS] > high - low),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        99th less 1st percentile: rcc has the smallest | all N but 30 | {rising.ours} | at least 7 of 10
+            | {strict(sum(kept.values()) >= 7)}
+        medians do not fall with N, by more than 5 % | always | {sum(steps)} of {len(steps)} | always | {order(steps)}
+        {claim} (no priority)
+        99th less 1st percentile of rcc with {FEW_SENDERS} senders, by size and without priority, ms | not the smallest
+            | {gaps["rcc"][FEW_SENDERS]:.2f} and {high - low:.2f} (ictcp {gaps["ictcp"][FEW_SENDERS]:.2f})
+            | larger by size | {strict(gaps["rcc"][FEW_SENDERS] > high - low)}
+    """)
 
 
 def rows_modes(measures: Measures) -> list[Row]:
@@ -243,23 +219,17 @@ def rows_modes(measures: Measures) -> list[Row]:
         times = pooled(measures, (name, MODES_SENDERS), "fct_ms")
         modes, share = groups(times)
         at = ", ".join(f"{mode:.1f}" for mode in modes)
-        rows += [
-            Row(
-                claim,
-                "modes of rcc, ms",
-                "2, at 20 and 33",
-                f"{len(modes)}, at {at}",
-                "2 or 3",
-                strict(2 <= len(modes) <= 3),
-            ),
-            Row.by("band", claim, "flows of the first mode", "40 of 90, 44 %", 100 * share, ".0f %", "35 to 60 %"),
-            Row.by("band", claim, "last completion, ms", "33", max(times), ".1f", "23 to 36"),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            modes of rcc, ms | 2, at 20 and 33 | {len(modes)}, at {at} | 2 or 3 | {strict(2 <= len(modes) <= 3)}
+            flows of the first mode | 40 of 90, 44 % | {judge("band", 100 * share, ".0f %", "35 to 60 %")}
+            last completion, ms | 33 | {judge("band", max(times), ".1f", "23 to 36")}
+        """)
     paper = {"rcc": 2, "ictcp": 3, "dctcp": 4, "newreno": 5}
     number = {s: len(groups(pooled(measures, (s, MODES_SENDERS), "fct_ms"))[0]) for s in paper}
     said, ours = (", ".join(f"{scheme} {count}" for scheme, count in some.items()) for some in (paper, number))
     kept = [number["rcc"] < number["ictcp"], number["ictcp"] <= number["dctcp"], number["dctcp"] <= number["newreno"]]
-    return [*rows, Row("rcc-fig7c-modes", "number of modes", said, ours, "in this order", order(kept))]
+    return [*rows, Row.of("rcc-fig7c-modes", f"number of modes | {said} | {ours} | in this order | {order(kept)}")]
 
 
 def rows_sizes(measures: Measures) -> list[Row]:
@@ -293,40 +263,24 @@ def rows_n30(measures: Measures) -> list[Row]:
     said = {name: ", ".join(f"{mode:.1f}" for mode in found) for name, found in modes.items()}
     return [
         *(
-            Row(
+            Row.of(
                 claim,
-                f"median of {scheme} over that of rcc",
-                "comparable",
-                f"{median[scheme]:.1f} / {median['rcc']:.1f} ms, {median[scheme] / median['rcc']:.2f}",
-                "0.7 to 1.3",
-                band(median[scheme] / median["rcc"], 0.7, 1.3),
+                f"median of {scheme} over that of rcc | comparable "
+                f"| {median[scheme]:.1f} / {median['rcc']:.1f} ms, {median[scheme] / median['rcc']:.2f} "
+                f"| 0.7 to 1.3 | {band(median[scheme] / median['rcc'], 0.7, 1.3)}",
             )
             for scheme in ("dctcp", "ictcp")
         ),
-        Row(
-            claim,
-            "last completion of rcc, ms",
-            f"{line_ms:.1f} on the wire",
-            f"{last:.1f}",
-            "within 10 %",
-            band(last / line_ms, 0.9, 1.1),
-        ),
-        Row(
-            claim,
-            "groups of rcc, ms",
-            "2",
-            f"{len(modes['rcc'])}, at {said['rcc']}",
-            "2",
-            strict(len(modes["rcc"]) == 2),
-        ),
-        Row(
-            f"{claim} (no priority)",
-            "groups of rcc without the windows that Algorithm 1 deals out last",
-            "",
-            f"{len(modes['rcc, no priority'])}, at {said['rcc, no priority']}",
-            "1",
-            strict(len(modes["rcc, no priority"]) == 1),
-        ),
+        *Row.table(f"""
+            {claim}
+            last completion of rcc, ms | {line_ms:.1f} on the wire | {last:.1f} | within 10 %
+                | {band(last / line_ms, 0.9, 1.1)}
+            groups of rcc, ms | 2 | {len(modes["rcc"])}, at {said["rcc"]} | 2 | {strict(len(modes["rcc"]) == 2)}
+            {claim} (no priority)
+            groups of rcc without the windows that Algorithm 1 deals out last |
+                | {len(modes["rcc, no priority"])}, at {said["rcc, no priority"]} | 1
+                | {strict(len(modes["rcc, no priority"]) == 1)}
+        """),
     ]
 
 

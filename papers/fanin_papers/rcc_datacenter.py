@@ -5,26 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fanin.plot import label_axes, scheme_line
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import log_ticks, mean
-from fanin_papers.dctcp import quantile
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measures,
-    Row,
-    band,
-    order,
-    points,
-    pooled,
-    strict,
-)
+from fanin_papers.common import log_ticks, mean, picture, points, pooled, quantile
+from fanin_papers.experiment import Change, Experiment, Key, Measures, Row, band, judge, order, strict
 from fanin_papers.rcc_datacenter_runs import (
     ADVERTISED,
     CHANGED,
@@ -39,9 +28,6 @@ from fanin_papers.rcc_datacenter_runs import (
     sweep_traffic,
 )
 from fanin_papers.rcc_incast import OTHERS, SCHEMES, lowest_row
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 AS_TRAFFIC, AS_CODED = "load as traffic", "load as in the authors' code"
 
@@ -127,7 +113,7 @@ def draw_throughput(axes: Axes, measures: Measures, names: Sequence[str]) -> Non
 
 def draw(measures: Measures, reading: str) -> Figure:
     """The four panels of Fig. 8 and the two of Fig. 9."""
-    figure = Figure(figsize=(13, 14), layout="constrained")
+    figure = picture(13, 14, f"RCC Figs. 8 and 9: 1,000 hosts, five receivers; {reading}")
     panels = figure.subplots(3, 2)
     schemes = tuple(SCHEMES)
     both = [name for name in ("rcc", WITHOUT, CODE) if points(measures, name)]
@@ -148,7 +134,6 @@ def draw(measures: Measures, reading: str) -> Figure:
     label_axes(panels[2, 1], "9(b) long flows: lowest, median, highest", "offered load (%)", "goodput (Mb/s)")
     for axes in panels.ravel():
         axes.set_xlim(3, 97)
-    figure.suptitle(f"RCC Figs. 8 and 9: 1,000 hosts, five receivers; {reading}", fontsize=12)
     return figure
 
 
@@ -181,67 +166,39 @@ def rows_times(measures: Measures, claim: str) -> list[Row]:
     }
     heavy = {load: tail["rcc", load] / min(tail[s, load] for s in OTHERS) for load in loads if load >= 60}
     found = [
-        Row(
+        Row.of(
             claim,
-            f"{share:.0%} of short flows: rcc lowest",
-            "all loads but one",
-            lowest_row(claim, "", kept).ours,
-            "at 80 % of the loads",
-            strict(sum(kept.values()) >= 0.8 * len(kept)),
+            f"{share:.0%} of short flows: rcc lowest | all loads but one | {lowest_row(claim, '', kept).ours} "
+            f"| at 80 % of the loads | {strict(sum(kept.values()) >= 0.8 * len(kept))}",
         )
         for share, kept in lowest.items()
     ]
-    found.append(
-        Row(
-            claim,
-            "99th percentile of rcc over the least of the others, from 60 % on",
-            "low",
-            ", ".join(f"{ratio:.2f}" for ratio in heavy.values()),
-            "at most 0.7",
-            order([ratio <= 0.7 for ratio in heavy.values()]),
-        )
-    )
+    found += Row.table(f"""
+        {claim}
+        99th percentile of rcc over the least of the others, from 60 % on | low
+            | {", ".join(f"{ratio:.2f}" for ratio in heavy.values())} | at most 0.7
+            | {order([ratio <= 0.7 for ratio in heavy.values()])}
+    """)
     for what in (SCALED, UNIFORM, SLOW_ROOT):
         if points(measures, f"rcc, {what}"):
-            ours = [
-                ", ".join(f"{short(measures, f'{s}, {what}', load, 0.99):.1f}" for s in CHANGED) for load in ONE_CHANGE
-            ]
-            found.append(
-                Row(
-                    claim,
-                    f"{what}, 99th percentile in ms at {', '.join(f'{load} %' for load in ONE_CHANGE)}: "
-                    + ", ".join(CHANGED),
-                    "",
-                    "; ".join(ours),
-                    "rcc lowest",
-                    order(
-                        [
-                            all(
-                                short(measures, f"rcc, {what}", load, 0.99)
-                                <= short(measures, f"{s}, {what}", load, 0.99)
-                                for s in OTHERS
-                            )
-                            for load in ONE_CHANGE
-                        ]
-                    ),
-                    judged=False,
-                )
-            )
+            p99 = [{s: short(measures, f"{s}, {what}", load, 0.99) for s in CHANGED} for load in ONE_CHANGE]
+            ours = "; ".join(", ".join(f"{value:.1f}" for value in each.values()) for each in p99)
+            first = order([all(each["rcc"] <= each[s] for s in OTHERS) for each in p99])
+            at = ", ".join(f"{load} %" for load in ONE_CHANGE)
+            found += Row.table(f"""
+                {claim}
+                {what}, 99th percentile in ms at {at}: {", ".join(CHANGED)} | | {ours} | rcc lowest | ({first})
+            """)
     for name in (ADVERTISED, CODE):
         if points(measures, name):
             some = [load for load in ONE_CHANGE if load in loads]
             ratios = [short(measures, name, load, 0.99) / tail["rcc", load] for load in some]
-            found.append(
-                Row(
-                    claim,
-                    f"{name}: 99th percentile over that of rcc at {', '.join(f'{load} %' for load in some)}",
-                    "",
-                    ", ".join(f"{ratio:.2f}" for ratio in ratios),
-                    "0.9 to 1.1",
-                    order([0.9 <= ratio <= 1.1 for ratio in ratios]),
-                    judged=False,
-                )
-            )
+            found += Row.table(f"""
+                {claim}
+                {name}: 99th percentile over that of rcc at {", ".join(f"{load} %" for load in some)} |
+                    | {", ".join(f"{ratio:.2f}" for ratio in ratios)} | 0.9 to 1.1
+                    | ({order([0.9 <= ratio <= 1.1 for ratio in ratios])})
+            """)
     return found
 
 
@@ -254,22 +211,13 @@ def rows_throughput(measures: Measures, claim: str) -> list[Row]:
     fall = {s: bars[s, 60][1] / bars[s, 50][1] for s in ("rcc", "newreno")}
     above = {load: bars["newreno", load][1] >= bars["rcc", load][1] for load in loads}
     return [
-        Row(
-            claim,
-            "largest less smallest over the median: rcc has the least",
-            "all loads",
-            lowest_row(claim, "", kept).ours,
-            "most loads",
-            strict(2 * sum(kept.values()) > len(kept)),
-        ),
-        Row(
-            claim,
-            "median at 60 % over that at 50 %: rcc, newreno",
-            "rcc falls sharply",
-            f"{fall['rcc']:.3f}, {fall['newreno']:.3f}",
-            "rcc less",
-            order([fall["rcc"] < fall["newreno"]]),
-        ),
+        *Row.table(f"""
+            {claim}
+            largest less smallest over the median: rcc has the least | all loads | {lowest_row(claim, "", kept).ours}
+                | most loads | {strict(2 * sum(kept.values()) > len(kept))}
+            median at 60 % over that at 50 %: rcc, newreno | rcc falls sharply
+                | {fall["rcc"]:.3f}, {fall["newreno"]:.3f} | rcc less | {order([fall["rcc"] < fall["newreno"]])}
+        """),
         lowest_row(claim, "median of newreno at least that of rcc", above),
     ]
 
@@ -284,26 +232,16 @@ def rows_drops(measures: Measures, claim: str) -> list[Row]:
     kept = [lost["rcc", load] < lost["dctcp", load] for load in heavy]
     kept += [lost["dctcp", load] < min(lost["newreno", load], lost["ictcp", load]) for load in heavy]
     said = {s: ", ".join(f"{lost[s, load]:.1f}" for load in heavy) for s in SCHEMES}
-    return [
-        Row.by("strict", claim, "rcc, up to 50 %", "0", light, ".1f", "0"),
-        Row.by("band", claim, "rcc at 90 %", "64", rcc[-1], ".1f", "at most 150"),
-        Row(
-            claim,
-            f"rcc, {', '.join(f'{load} %' for load in heavy)}",
-            "1, 8, 27, 64",
-            said["rcc"],
-            "does not fall",
-            order([a <= b for a, b in pairwise(rcc)]),
-        ),
-        Row(
-            claim,
-            "rcc below dctcp below newreno and ictcp, from 60 % on",
-            "always",
-            f"{sum(kept)} of {len(kept)}; " + "; ".join(f"{s} {said[s]}" for s in ("dctcp", "newreno", "ictcp")),
-            "always",
-            order(kept),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        rcc, up to 50 % | 0 | {judge("strict", light, ".1f", "0")}
+        rcc at 90 % | 64 | {judge("band", rcc[-1], ".1f", "at most 150")}
+        rcc, {", ".join(f"{load} %" for load in heavy)} | 1, 8, 27, 64 | {said["rcc"]} | does not fall
+            | {order([a <= b for a, b in pairwise(rcc)])}
+        rcc below dctcp below newreno and ictcp, from 60 % on | always
+            | {sum(kept)} of {len(kept)}; {"; ".join(f"{s} {said[s]}" for s in ("dctcp", "newreno", "ictcp"))}
+            | always | {order(kept)}
+    """)
 
 
 def rows_drops_scaled(measures: Measures, claim: str) -> list[Row]:
@@ -313,17 +251,12 @@ def rows_drops_scaled(measures: Measures, claim: str) -> list[Row]:
     lost = {s: [drops(measures, f"{s}, {SCALED}", load, "tor_drops") for load in ONE_CHANGE] for s in CHANGED}
     kept = [a < b for a, b in zip(lost["rcc"], lost["dctcp"], strict=True)]
     kept += [a < min(b, c) for a, b, c in zip(lost["dctcp"], lost["newreno"], lost["ictcp"], strict=True)]
-    return [
-        Row(
-            claim,
-            f"{SCALED}, {', '.join(f'{load} %' for load in ONE_CHANGE)}",
-            "rcc below dctcp below newreno and ictcp",
-            "; ".join(f"{s} " + ", ".join(f"{value:.1f}" for value in lost[s]) for s in CHANGED),
-            "always",
-            order(kept),
-            judged=False,
-        )
-    ]
+    return Row.table(f"""
+        {claim}
+        {SCALED}, {", ".join(f"{load} %" for load in ONE_CHANGE)} | rcc below dctcp below newreno and ictcp
+            | {"; ".join(f"{s} " + ", ".join(f"{value:.1f}" for value in lost[s]) for s in CHANGED)} | always
+            | ({order(kept)})
+    """)
 
 
 def rows_root(measures: Measures, claim: str) -> list[Row]:
@@ -333,38 +266,23 @@ def rows_root(measures: Measures, claim: str) -> list[Row]:
     worst = max(lost["rcc"], key=lambda load: lost["rcc"][load])
     first = next((load for load in loads if lost["rcc"][load] > 0), None)
     same = [abs(lost["newreno"][load] - lost["dctcp"][load]) <= 0.1 * lost["newreno"][load] for load in loads]
+    both = [f"{lost['newreno'][load]:.1f} and {lost['dctcp'][load]:.1f} at {load} %" for load in (50, 90)]
     found = [
-        Row(
-            claim,
-            "rcc, all loads",
-            "0",
-            f"{lost['rcc'][worst]:.1f} at {worst} %, none below {first} %" if first else "0",
-            "0",
-            strict(first is None),
-        ),
-        Row(
-            claim,
-            "newreno and dctcp, within 10 %",
-            "the same",
-            ", ".join(f"{lost['newreno'][load]:.1f} and {lost['dctcp'][load]:.1f} at {load} %" for load in (50, 90)),
-            "all loads",
-            order(same),
-            judged=False,
-        ),
+        *Row.table(f"""
+            {claim}
+            rcc, all loads | 0 | {f"{lost['rcc'][worst]:.1f} at {worst} %, none below {first} %" if first else "0"} | 0
+                | {strict(first is None)}
+            newreno and dctcp, within 10 % | the same | {", ".join(both)} | all loads | ({order(same)})
+        """)
     ]
     if points(measures, f"rcc, {SLOW_ROOT}"):
         slow = {s: [drops(measures, f"{s}, {SLOW_ROOT}", load, "root_drops") for load in ONE_CHANGE] for s in CHANGED}
-        found.append(
-            Row(
-                claim,
-                f"{SLOW_ROOT}, at {', '.join(f'{load} %' for load in ONE_CHANGE)}: ictcp, rcc",
-                "hundreds, 0",
-                "; ".join(", ".join(f"{value:.1f}" for value in slow[s]) for s in ("ictcp", "rcc")),
-                "ictcp above 100",
-                order([value > 100 for value in slow["ictcp"]]),
-                judged=False,
-            )
-        )
+        found += Row.table(f"""
+            {claim}
+            {SLOW_ROOT}, at {", ".join(f"{load} %" for load in ONE_CHANGE)}: ictcp, rcc | hundreds, 0
+                | {"; ".join(", ".join(f"{value:.1f}" for value in slow[s]) for s in ("ictcp", "rcc"))}
+                | ictcp above 100 | ({order([value > 100 for value in slow["ictcp"]])})
+        """)
     return found
 
 
@@ -385,14 +303,11 @@ def rows_priority(measures: Measures, claim: str) -> list[Row]:
     return [
         lowest_row(claim, "99th percentile without priority at most that with it, from 40 % on", tail),
         lowest_row(claim, "median without priority at least that with it, from 40 % on", middle),
-        Row(
-            claim,
-            "median of long flows without priority less that with it, Mb/s",
-            "at most 10",
-            f"{apart[worst]:.1f} at {worst} %",
-            "at most 20",
-            band(abs(apart[worst]), 0, 20),
-        ),
+        *Row.table(f"""
+            {claim}
+            median of long flows without priority less that with it, Mb/s | at most 10 | {apart[worst]:.1f} at {worst} %
+                | at most 20 | {band(abs(apart[worst]), 0, 20)}
+        """),
     ]
 
 

@@ -11,17 +11,14 @@ short flows are cut at 10 MB; one long flow to each receiver. The specs say what
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from fanin import Result
 from fanin_papers.common import seeds
 from fanin_papers.experiment import Change, Key, Measured
 from fanin_papers.rcc_incast import SCHEMES
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 LOADS = range(10, 91, 10)
 """The offered loads in per cent."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
+from fanin_papers.common import picture
 from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, strict
 from fanin_papers.sawtooth import PACKET_BYTES, Path, sawtooth
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from fanin.result import Result
 
 PAPER = Path(1, 160, 40)
 """Section 6: 1 Gb/s, four links of 40 us, K = 40 packets."""
@@ -148,7 +145,7 @@ def rtts(run: Measured) -> float:
 
 def draw_11(measures: Measures) -> Figure:
     """The queue of two flows over time, and alpha, swing, highest queue and period over the number of flows."""
-    figure = Figure(figsize=(12, 11), layout="constrained")
+    figure = picture(12, 11, "RCC section 5.2: 1 Gb/s, 160 us, K = 40, without the scheduler")
     panels = figure.subplots(3, 2)
     for axes, name in zip(panels[0], (AS_PRINTED, BOTH), strict=True):
         run = measures[(name, 2, 1)]
@@ -182,7 +179,6 @@ def draw_11(measures: Measures) -> Figure:
         label_axes(axes, title, "flows N", unit or "share of marked packets", legend=False)
     handles, labels = panels[1][1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=10)
-    figure.suptitle("RCC section 5.2: 1 Gb/s, 160 us, K = 40, without the scheduler", fontsize=12)
     return figure
 
 
@@ -191,13 +187,9 @@ def rows_alpha(measures: Measures) -> list[Row]:
     claim = "rcc-eq11-alpha"
     off = max(abs(alpha_exact(PAPER, n) / alpha(PAPER, n) - 1) for n in FLOWS)
     rows = [
-        Row(
+        Row.of(
             claim,
-            "exact root of (10) against (11)",
-            "about equal",
-            f"within {off:.2%}",
-            "below 2 %",
-            strict(off < 0.02),
+            f"exact root of (10) against (11) | about equal | within {off:.2%} | below 2 % | {strict(off < 0.02)}",
         )
     ]
     for name in (AS_PRINTED, MEAN, LEAVING, BOTH):
@@ -205,7 +197,7 @@ def rows_alpha(measures: Measures) -> list[Row]:
             found, said = measures[(name, n, 1)]["alpha"][0], alpha(PAPER, n)
             # Eq. (11) is for a small alpha; with 10 flows the claim has no band.
             verdict = band(found, 0.75 * said, 1.25 * said)
-            rows.append(Row(f"{claim} ({name})", f"N = {n}", f"{said:.3f}", f"{found:.3f}", "within 25 %", verdict))
+            rows.append(Row.of(f"{claim} ({name})", f"N = {n} | {said:.3f} | {found:.3f} | within 25 % | {verdict}"))
     return rows
 
 
@@ -223,7 +215,7 @@ def rows_sawtooth(measures: Measures) -> list[Row]:
             ):
                 scale = 1.0 if what == "highest queue" else said
                 verdict = band(found, low * scale, high * scale)
-                rows.append(Row(claim, f"N = {n}: {what}", f"{said:.1f}", f"{found:.1f}", accept, verdict))
+                rows.append(Row.of(claim, f"N = {n}: {what} | {said:.1f} | {found:.1f} | {accept} | {verdict}"))
     for name, other in ((AS_PRINTED, DCTCP), (MEAN, DCTCP), (BOTH, DCTCP_LEAVING)):
         claim = f"rcc-eq14-sawtooth ({name})"
         for what, value in (("swing", "swing"), ("highest queue", "top")):
@@ -231,11 +223,11 @@ def rows_sawtooth(measures: Measures) -> list[Row]:
             kept = [mine < theirs if value == "swing" else mine <= theirs for mine, theirs in pairs]
             ours = ", ".join(f"{mine:.1f} and {theirs:.1f}" for mine, theirs in pairs)
             at = f"{what} below that of {SAID[other]}, N = 1, 2, 4, 10"
-            rows.append(Row(claim, at, "below", ours, "in this order", order(kept)))
+            rows.append(Row.of(claim, f"{at} | below | {ours} | in this order | {order(kept)}"))
     # Section 5.2 finds its equations in Fig. 5(a), where the scheduler is on.
     marked = sum(measures[(WHOLE, n, 1)]["marked"][0] for n in FLOWS)
     claim, accept = "rcc-eq14-sawtooth (with the scheduler)", "0: Fig. 5(a) cannot show the equations"
-    rows.append(Row(claim, "marked packets", "0 (Fig. 6(c))", f"{marked:.0f}", accept, strict(marked == 0)))
+    rows.append(Row.of(claim, f"marked packets | 0 (Fig. 6(c)) | {marked:.0f} | {accept} | {strict(marked == 0)}"))
     return rows
 
 
@@ -284,7 +276,7 @@ def least(measures: Measures, name: str, rtt_us: int) -> dict[int, float]:
 
 def draw_18(measures: Measures) -> Figure:
     """The least utilisation over the threshold."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "RCC eq. (18): 1 Gb/s, without the scheduler")
     for axes, rtt_us in zip(figure.subplots(1, 2), RTTS_US, strict=True):
         bdp = Path(1, rtt_us, 0).bdp
         for index, name in enumerate(READINGS):
@@ -295,7 +287,6 @@ def draw_18(measures: Measures) -> Figure:
         title = f"base RTT {rtt_us / 1e3:g} ms, C RTT = {bdp:.1f} packets"
         axes.set_ylim(60, 101)
         label_axes(axes, title, "marking threshold K (packets)", "least utilisation for 1 to 40 flows (%)")
-    figure.suptitle("RCC eq. (18): 1 Gb/s, without the scheduler", fontsize=11)
     return figure
 
 
@@ -307,31 +298,18 @@ def rows_18(measures: Measures) -> list[Row]:
         k, n = k_bound(bdp)
         off = max(abs(k / (bdp / 7) - 1), abs(n / ((bdp + k) / 4) - 1))
         what, paper = f"C RTT = {bdp:.1f}: K, and N at the least", f"{bdp / 7:.4f}, {(bdp + bdp / 7) / 4:.4f}"
-        rows.append(Row(claim, what, paper, f"{k:.4f}, {n:.4f}", "within 1e-9", strict(off < 1e-9)))
+        rows.append(Row.of(claim, f"{what} | {paper} | {k:.4f}, {n:.4f} | within 1e-9 | {strict(off < 1e-09)}"))
     for name in READINGS:
         for rtt_us in RTTS_US:
             used, bound = least(measures, name, rtt_us), Path(1, rtt_us, 0).bdp / 7
             full = min(share for k, share in used.items() if k >= 1.3 * bound)
             short = min(share for k, share in used.items() if k <= 0.4 * bound)
             at = f"{rtt_us / 1e3:g} ms: least utilisation"
-            rows += [
-                Row(
-                    f"{claim} ({name})",
-                    f"{at}, K of 1.3 bounds and more",
-                    "full",
-                    f"{full:.2%}",
-                    "at least 99 %",
-                    strict(full >= 0.99),
-                ),
-                Row(
-                    f"{claim} ({name})",
-                    f"{at}, K of 0.4 bounds and less",
-                    "not full",
-                    f"{short:.2%}",
-                    "below 99.5 %",
-                    strict(short < 0.995),
-                ),
-            ]
+            rows += Row.table(f"""
+                {claim} ({name})
+                {at}, K of 1.3 bounds and more | full | {full:.2%} | at least 99 % | {strict(full >= 0.99)}
+                {at}, K of 0.4 bounds and less | not full | {short:.2%} | below 99.5 % | {strict(short < 0.995)}
+            """)
     return rows
 
 

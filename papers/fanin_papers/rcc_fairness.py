@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin import measures as of
-from fanin.plot import indexed_line, label_axes
-from fanin.plot.base import shades
-from fanin_papers.common import mean
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
+from fanin.plot import indexed_line, label_axes, shades
+from fanin_papers.common import cdf, mean, over_seeds, picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 from fanin_papers.rcc_flows import CHOICES, REMAINING, line, ten_seeds, under
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
 
 # Fig. 12(a,b): five flows, one more every 20 ms
 
@@ -71,7 +65,7 @@ def fairness(run: Measured) -> list[float]:
 
 def draw_12a(measures: Measures) -> Figure:
     """The rates of the flows over time."""
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    figure = picture(13, 4.6, "RCC Fig. 12(a,b): five flows of 10 MB into one receiver, one more every 20 ms")
     for axes, name in zip(figure.subplots(1, 3, sharey=True), NAMES, strict=True):
         run = measures[(name, 5, 1)]
         for number, flow in enumerate(FLOWS):
@@ -88,7 +82,6 @@ def draw_12a(measures: Measures) -> Figure:
         label_axes(
             axes, f"{said}: Jain {np.mean(fairness(run)):.3f}", "time (ms)", "Mb/s (mean of 5 ms)", legend=name == "rcc"
         )
-    figure.suptitle("RCC Fig. 12(a,b): five flows of 10 MB into one receiver, one more every 20 ms", fontsize=12)
     return figure
 
 
@@ -101,20 +94,20 @@ def rows_12a(measures: Measures) -> list[Row]:
         least = min(float(rates.min()) for rates in windows(run).values())
         even = float(np.mean(fairness(run)))
         used, drops = run["used"][0], run["drops"][0]
-        rows += [
-            Row.by("strict", claim, "drops", "never", drops, ".0f", "0"),
-            Row.by("strict", claim, "use of the link until the last flow ends", "full", used, ".1%", "at least 95 %"),
-            Row.by("strict", claim, "least rate of a flow in 20 ms, Mb/s", "no starvation", least, ".0f", "at least 5"),
-            Row.by("strict", claim, "Jain's index with five flows", "not even", even, ".3f", "below 0.99"),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            drops | never | {judge("strict", drops, ".0f", "0")}
+            use of the link until the last flow ends | full | {judge("strict", used, ".1%", "at least 95 %")}
+            least rate of a flow in 20 ms, Mb/s | no starvation | {judge("strict", least, ".0f", "at least 5")}
+            Jain's index with five flows | not even | {judge("strict", even, ".3f", "below 0.99")}
+        """)
     jains = fairness(measures[("dctcp", 5, 1)])
     claim, least_jain = "rcc-fig12a-fairness (dctcp)", min(jains)
     ours = f"least {least_jain:.2f}, mean {np.mean(jains):.2f} of {len(jains)}"
-    rows.append(
-        Row(
-            claim, "Jain's index with five flows, each 20 ms", "equal", ours, "at least 0.85", band(least_jain, 0.85, 1)
-        )
-    )
+    rows += Row.table(f"""
+        {claim}
+        Jain's index with five flows, each 20 ms | equal | {ours} | at least 0.85 | {band(least_jain, 0.85, 1)}
+    """)
     return rows
 
 
@@ -162,7 +155,7 @@ def measure_12d(result: Result) -> Measured:
 
 def draw_12d(measures: Measures) -> Figure:
     """The windows of the four flows over time with and without ECN, and the queues."""
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    figure = picture(13, 4.6, "RCC Fig. 12(c,d): two flows of TCP with ECN and two of RCC through one link of 1 Gb/s")
     first, second, third = figure.subplots(1, 3)
     for axes, name in ((first, "K = 40 packets"), (second, "no ECN")):
         run = measures[(name, 4, 1)]
@@ -179,16 +172,12 @@ def draw_12d(measures: Measures) -> Figure:
     for index, name in enumerate(READINGS):
         queue = measures[(name, 4, 1)]["queue"]
         label = f"{name} (mean {mean(pooled(measures, (name, 4), 'queue_kb')):.0f} KB)"
-        rising = np.sort(queue)
-        third.plot(rising, np.arange(1, rising.size + 1) / rising.size, label=label, **indexed_line(index))
+        cdf(third, queue, label=label, **indexed_line(index))
     third.axvline(70, ymax=1 / 1.55, color="#888888", linewidth=1, linestyle=":", label="the paper: 70 KB")
     third.set_ylim(0, 1.55)
     third.set_yticks([0, 0.25, 0.5, 0.75, 1])
     label_axes(third, "queue between the switches", "KB", "share of time", legend=False)
     third.legend(frameon=False, fontsize=9.5, loc="upper left")
-    figure.suptitle(
-        "RCC Fig. 12(c,d): two flows of TCP with ECN and two of RCC through one link of 1 Gb/s", fontsize=12
-    )
     return figure
 
 
@@ -208,24 +197,20 @@ def rows_12d(measures: Measures) -> list[Row]:
         claim, ratio = f"rcc-fig12d-coexist ({name})", ratio_of_windows(measures, name)
         queue = over_seeds(measures, (name, 4), "queue_kb")
         if name != "no ECN":
-            rows += [
-                Row.by("band", claim, "mean queue, KB", "about 70", queue, ".1f", "45 to 85"),
-                Row.by("band", claim, "mean window of rcc / newreno-ecn", "comparable", ratio, ".2f", "0.4 to 2.5"),
-            ]
+            rows += Row.table(f"""
+                {claim}
+                mean queue, KB | about 70 | {judge("band", queue, ".1f", "45 to 85")}
+                mean window of rcc / newreno-ecn | comparable | {judge("band", ratio, ".2f", "0.4 to 2.5")}
+            """)
             continue
         least = min(min(pooled(measures, (name, 4), flow)) for flow in ("rcc:0", "rcc:1"))
         done = pooled(measures, (name, 4), "done")
-        rows += [
-            Row.by("strict", claim, "least window of rcc, segments", "1", least, ".1f", "at least 1"),
-            Row(
-                claim,
-                "runs in which each flow completes",
-                "all",
-                f"{sum(done):.0f} of {len(done)}; window of rcc / newreno {ratio:.2f}",
-                "all",
-                strict(all(done)),
-            ),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            least window of rcc, segments | 1 | {judge("strict", least, ".1f", "at least 1")}
+            runs in which each flow completes | all
+                | {sum(done):.0f} of {len(done)}; window of rcc / newreno {ratio:.2f} | all | {strict(all(done))}
+        """)
     return rows
 
 

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin.style import MORE_COLOURS, PURPLE
-from fanin_papers.common import mean
-from fanin_papers.dctcp import percentile, quantile
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
-
-if TYPE_CHECKING:
-    from fanin.result import Result
+from fanin.style import COLOURS, MORE_COLOURS
+from fanin_papers.common import mean, over_seeds, percentile, picture, pooled, quantile
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, judge, order, strict
 
 SCHEMES = ("newreno", "dctcp", "ictcp", "rcc")
 OTHERS = SCHEMES[:-1]
@@ -57,7 +43,7 @@ def ten_seeds(quick: bool) -> Sequence[int]:
 def line(name: str) -> dict[str, Any]:
     """The curve of a scheme or of a variant of it."""
     if name == "rcc":
-        return scheme_line(name) | {"linestyle": "-", "color": PURPLE}
+        return scheme_line(name) | {"linestyle": "-", "color": COLOURS[3]}
     return scheme_line("rcc") | {"linestyle": "--", "color": MORE_COLOURS[3]} if "," in name else scheme_line(name)
 
 
@@ -105,7 +91,7 @@ def measure_10(result: Result) -> Measured:
 
 def draw_10(measures: Measures) -> Figure:
     """The paper's panels: the long flow's rate, the queue, short completions, and the long flow's goodput."""
-    figure = Figure(figsize=(12, 8.8), layout="constrained")
+    figure = picture(12, 8.8, "RCC Fig. 10: 60 flows of 50 KB beside one of 10 MB, 1 Gb/s")
     (rate, queue), (fct, goodput) = figure.subplots(2, 2)
     for name in NAMES_10:
         run = measures[(name, 60, 1)]
@@ -147,7 +133,6 @@ def draw_10(measures: Measures) -> Figure:
     goodput.set_xticks(range(len(names)), names)
     goodput.set_ylim(0, 1100)
     label_axes(goodput, "(d) long flow: alone (pale) and with the burst", "", "goodput (Mb/s)")
-    figure.suptitle("RCC Fig. 10: 60 flows of 50 KB beside one of 10 MB, 1 Gb/s", fontsize=12)
     return figure
 
 
@@ -182,33 +167,17 @@ def rows_10a(measures: Measures, name: str) -> list[Row]:
     fallen, risen = fall_and_rise(measures, name)
     highest = max(pooled(measures, (name, 60), "highest"))
     queues = {other: over_seeds(measures, (other, 60), "burst_queue") for other in (*OTHERS, name)}
-    return [
-        Row(
-            claim,
-            "long flow within 2 ms of the burst, share of before",
-            "steps down at once",
-            f"{fallen:.2f}",
-            "at most 0.30",
-            strict(fallen <= 0.3),
-        ),
-        Row(
-            claim,
-            "long flow within 3 ms of the last short one",
-            "full rate again",
-            f"{risen:.2f}",
-            "at least 0.90",
-            strict(risen >= 0.9),
-        ),
-        Row.by("strict", claim, "highest queue, packets", "below the others", highest, ".0f", "below 80"),
-        Row(
-            claim,
-            "mean queue during the burst: newreno, dctcp, ictcp, rcc",
-            "rcc lowest",
-            ", ".join(f"{value:.1f}" for value in queues.values()),
-            "rcc lowest",
-            order([queues[name] < queues[other] for other in OTHERS]),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        long flow within 2 ms of the burst, share of before | steps down at once | {fallen:.2f} | at most 0.30
+            | {strict(fallen <= 0.3)}
+        long flow within 3 ms of the last short one | full rate again | {risen:.2f} | at least 0.90
+            | {strict(risen >= 0.9)}
+        highest queue, packets | below the others | {judge("strict", highest, ".0f", "below 80")}
+        mean queue during the burst: newreno, dctcp, ictcp, rcc | rcc lowest
+            | {", ".join(f"{value:.1f}" for value in queues.values())} | rcc lowest
+            | {order([queues[name] < queues[other] for other in OTHERS])}
+    """)
 
 
 def rows_10c(measures: Measures, name: str) -> list[Row]:
@@ -222,12 +191,15 @@ def rows_10c(measures: Measures, name: str) -> list[Row]:
 
     def ordered(what: str, paper: str, found: dict[str, float], kept: list[bool], digits: int = 1) -> Row:
         ours = ", ".join(f"{value:.{digits}f}" for value in found.values())
-        return Row(claim, f"{what}: newreno, dctcp, ictcp, rcc", paper, ours, paper, order(kept))
+        return Row.of(claim, f"{what}: newreno, dctcp, ictcp, rcc | {paper} | {ours} | {paper} | {order(kept)}")
 
     return [
-        Row.by("strict", claim, "drops of rcc, all seeds", "0", drops[name], ".0f", "0"),
-        Row.by("band", claim, "p50, ms", "19", middle[name], ".1f", "12 to 24"),
-        Row.by("band", claim, "p99, ms", "27", high[name], ".1f", "24 to 30"),
+        *Row.table(f"""
+            {claim}
+            drops of rcc, all seeds | 0 | {judge("strict", drops[name], ".0f", "0")}
+            p50, ms | 19 | {judge("band", middle[name], ".1f", "12 to 24")}
+            p99, ms | 27 | {judge("band", high[name], ".1f", "24 to 30")}
+        """),
         ordered("p50, ms", "rcc lowest", middle, [middle[name] < middle[other] for other in OTHERS]),
         ordered("p99, ms", "rcc lowest", high, [high[name] < high[other] for other in OTHERS]),
         ordered("p1, ms", "rcc highest", low, [low[name] > low[other] for other in OTHERS]),
@@ -240,33 +212,18 @@ def rows_10d(measures: Measures) -> list[Row]:
     claim = "rcc-fig10d-goodput"
     burst = {s: over_seeds(measures, (s, 60), "long_mbps") for s in SCHEMES}
     alone = {s: over_seeds(measures, (f"{s}{ALONE}", 0), "long_mbps") for s in SCHEMES}
-    return [
-        Row.by("band", claim, "rcc with the burst, Mb/s", "737", burst["rcc"], ".0f", "700 to 755"),
-        Row(
-            claim,
-            "with the burst, Mb/s: newreno, dctcp, ictcp, rcc",
-            "rcc highest",
-            ", ".join(f"{value:.1f}" for value in burst.values()),
-            "rcc highest",
-            order([burst["rcc"] > burst[other] for other in OTHERS]),
-        ),
-        Row(
-            claim,
-            "alone, Mb/s: newreno, dctcp, ictcp, rcc",
-            "ictcp lowest",
-            ", ".join(f"{value:.1f}" for value in alone.values()),
-            "ictcp lowest",
-            order([alone["ictcp"] < alone[other] for other in SCHEMES if other != "ictcp"]),
-        ),
-        Row(
-            claim,
-            "lower with the burst than alone",
-            "all",
-            f"{sum(burst[s] < alone[s] for s in SCHEMES)} of {len(SCHEMES)}",
-            "all",
-            order([burst[s] < alone[s] for s in SCHEMES]),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        rcc with the burst, Mb/s | 737 | {judge("band", burst["rcc"], ".0f", "700 to 755")}
+        with the burst, Mb/s: newreno, dctcp, ictcp, rcc | rcc highest
+            | {", ".join(f"{value:.1f}" for value in burst.values())} | rcc highest
+            | {order([burst["rcc"] > burst[other] for other in OTHERS])}
+        alone, Mb/s: newreno, dctcp, ictcp, rcc | ictcp lowest
+            | {", ".join(f"{value:.1f}" for value in alone.values())} | ictcp lowest
+            | {order([alone["ictcp"] < alone[other] for other in SCHEMES if other != "ictcp"])}
+        lower with the burst than alone | all | {sum(burst[s] < alone[s] for s in SCHEMES)} of {len(SCHEMES)}
+            | all | {order([burst[s] < alone[s] for s in SCHEMES])}
+    """)
 
 
 EXPERIMENTS = (

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes
-from fanin.result import Result
-from fanin.style import BLUE, ORANGE
-from fanin_papers.common import mean, seeds
-from fanin_papers.dctcp import quantile
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, gain_band, pooled
+from fanin.style import COLOURS
+from fanin_papers.common import mean, picture, pooled, quantile, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, gain_band
 from fanin_papers.rcc_incast import SENDERS, queue_packets, span_ps
 
 AS_ASSUMED = "as in Figs. 5 and 7"
@@ -98,11 +97,11 @@ def cut(measures: Measures, case: str, what: str) -> float:
 
 def draw(measures: Measures) -> Figure:
     """A bar for each case, with the paper's number as a line; one bar ends outside."""
-    figure = Figure(figsize=(13, 9), layout="constrained")
+    figure = picture(13, 9, "RCC's abstract, one open choice changed at a time: 32 KB from each sender, 1 Gb/s")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, shown, paper, title in (
-        (panels[0], {WAITING: BLUE, MEAN: ORANGE}, 47.5, "mean queue"),
-        (panels[1], {TAIL: BLUE}, 51.2, "99th percentile of completion times"),
+        (panels[0], {WAITING: COLOURS[0], MEAN: COLOURS[4]}, 47.5, "mean queue"),
+        (panels[1], {TAIL: COLOURS[0]}, 51.2, "99th percentile of completion times"),
     ):
         names = {WAITING: "while packets wait", MEAN: "first SYN to last byte", TAIL: None}
         for side, (what, colour) in enumerate(shown.items()):
@@ -124,7 +123,6 @@ def draw(measures: Measures) -> Figure:
         label_axes(axes, f"{title}: RCC below TCP", "per cent, over 10 to 100 senders", "", legend=False)
         axes.legend(frameon=False, fontsize=10, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3)
     panels[0].invert_yaxis()
-    figure.suptitle("RCC's abstract, one open choice changed at a time: 32 KB from each sender, 1 Gb/s", fontsize=11)
     return figure
 
 
@@ -133,26 +131,14 @@ def rows(measures: Measures) -> list[Row]:
     found = []
     for case in CASES:
         waiting, whole, tail = (cut(measures, case, what) for what in (WAITING, MEAN, TAIL))
-        found += [
-            Row(
-                "rcc-fig5a-mean",
-                f"{case}: mean queue of rcc below that of newreno, while packets wait (first SYN to last byte)",
-                "47.5 %",
-                f"{waiting:.1f} % ({whole:.1f} %)",
-                "30 to 65 %",
-                gain_band(waiting, 30, 65),
-                judged=False,
-            ),
-            Row(
-                "rcc-fig7a-p99",
-                f"{case}: 99th percentile of rcc below that of newreno",
-                "51.2 %",
-                f"{tail:.1f} %",
-                "30 to 75 %",
-                gain_band(tail, 30, 75),
-                judged=False,
-            ),
-        ]
+        found += Row.table(f"""
+            rcc-fig5a-mean
+            {case}: mean queue of rcc below that of newreno, while packets wait (first SYN to last byte) | 47.5 %
+                | {waiting:.1f} % ({whole:.1f} %) | 30 to 65 % | ({gain_band(waiting, 30, 65)})
+            rcc-fig7a-p99
+            {case}: 99th percentile of rcc below that of newreno | 51.2 % | {tail:.1f} % | 30 to 75 %
+                | ({gain_band(tail, 30, 75)})
+        """)
     return found
 
 

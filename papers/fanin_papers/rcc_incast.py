@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import cast
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import label_axes, scheme_line
-from fanin.spec import section
 from fanin.style import style_of
-from fanin_papers.captured import tcp_packets
-from fanin_papers.common import mean
-from fanin_papers.dctcp import cdf, percentile, quantile
+from fanin_papers.common import cdf, mean, over_seeds, percentile, picture, points, pooled, quantile
 from fanin_papers.experiment import (
     Change,
     Experiment,
@@ -25,18 +24,10 @@ from fanin_papers.experiment import (
     Row,
     band,
     gain_band,
+    judge,
     order,
-    over_seeds,
-    points,
-    pooled,
     strict,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
 
 SCHEMES = {
     "newreno": '{ id = "newreno", initial_window = 1 }',
@@ -148,7 +139,7 @@ def measure_5(result: Result) -> Measured:
 
 def draw_5(measures: Measures) -> Figure:
     """The paper's panels, and the mean while packets wait."""
-    figure = Figure(figsize=(12, 9), layout="constrained")
+    figure = picture(12, 9, "RCC Fig. 5: 32 KB from each sender at once, 1 Gb/s, 80 packets of buffer, K = 40")
     (left, right), (low_left, low_right) = figure.subplots(2, 2)
     names = {scheme: scheme for scheme in SCHEMES}
     for axes, what, title in (
@@ -160,7 +151,7 @@ def draw_5(measures: Measures) -> Figure:
         label_axes(axes, title, "senders", "queue (packets)")
     most = max(SENDERS)
     for scheme in SCHEMES:
-        cdf(low_left, pooled(measures, (scheme, most), "queue"), scheme, scheme)
+        cdf(low_left, pooled(measures, (scheme, most), "queue"), label=scheme, **scheme_line(scheme))
         run = measures[scheme, most, 1]
         low_right.plot(run["time_ms"], run["queue"], label=scheme, **(scheme_line(scheme) | {"linewidth": 1.0}))
     label_axes(low_left, f"(b) {most} senders", "queue (packets)", "share of time")
@@ -168,7 +159,6 @@ def draw_5(measures: Measures) -> Figure:
     low_right.set_ylim(0, 1.35 * BUFFER_PACKETS)
     label_axes(low_right, f"(c) {most} senders", "time (ms)", "queue (packets)")
     low_right.legend(frameon=False, fontsize=10, ncols=4, loc="upper center")
-    figure.suptitle("RCC Fig. 5: 32 KB from each sender at once, 1 Gb/s, 80 packets of buffer, K = 40", fontsize=11)
     return figure
 
 
@@ -186,16 +176,11 @@ def rows_mean(measures: Measures) -> list[Row]:
         means = {s: [at(measures, s, n, what) for n in SENDERS] for s in SCHEMES}
         for scheme in OTHERS:
             cut = 100 * (1 - sum(means["rcc"]) / sum(means[scheme]))
-            rows.append(
-                Row(
-                    claim,
-                    f"rcc below {scheme}, averaged over N",
-                    f"{paper[scheme]} %",
-                    f"{cut:.1f} %",
-                    "30 to 65 %",
-                    gain_band(cut, 30, 65),
-                )
-            )
+            rows += Row.table(f"""
+                {claim}
+                rcc below {scheme}, averaged over N | {paper[scheme]} % | {cut:.1f} % | 30 to 65 %
+                    | {gain_band(cut, 30, 65)}
+            """)
         lowest = {n: lowest_is_rcc({s: means[s][i] for s in SCHEMES}) for i, n in enumerate(SENDERS) if n >= 20}
         rows.append(lowest_row(claim, "mean of rcc lowest, N >= 20", lowest))
     return rows
@@ -210,7 +195,7 @@ def lowest_row(claim: str, what: str, kept: Mapping[int, bool]) -> Row:
     """An order that is to hold at each of these points."""
     missed = [str(point) for point, holds in kept.items() if not holds]
     ours = f"{sum(kept.values())} of {len(kept)}{', not ' if missed else ''}{', '.join(missed)}"
-    return Row(claim, what, "always", ours, "always", order(list(kept.values())))
+    return Row.of(claim, f"{what} | always | {ours} | always | {order(list(kept.values()))}")
 
 
 def rows_stable(measures: Measures) -> list[Row]:
@@ -222,81 +207,45 @@ def rows_stable(measures: Measures) -> list[Row]:
     kept = {n: lowest_is_rcc({s: at(measures, s, n, "deviation") for s in SCHEMES}) for n in SENDERS if n >= 20}
     low, high = (over_seeds(measures, ("rcc", max(SENDERS)), "steady", percentile(share)) for share in (0.05, 0.95))
     return [
-        Row(
-            claim,
-            "mean of rcc, N >= 40, packets: largest less smallest over their mean",
-            "stable",
-            f"{min(means):.1f} to {max(means):.1f}: {varies:.1f} %",
-            "below 15 %",
-            band(varies, 0, 15),
-        ),
-        Row(
-            claim,
-            "95th percentile of rcc over all N, packets",
-            "low and stable",
-            f"{min(tails):.1f} to {max(tails):.1f}",
-            "at most 45",
-            band(max(tails), 0, 45),
-        ),
+        *Row.table(f"""
+            {claim}
+            mean of rcc, N >= 40, packets: largest less smallest over their mean | stable
+                | {min(means):.1f} to {max(means):.1f}: {varies:.1f} % | below 15 % | {band(varies, 0, 15)}
+            95th percentile of rcc over all N, packets | low and stable | {min(tails):.1f} to {max(tails):.1f}
+                | at most 45 | {band(max(tails), 0, 45)}
+        """),
         lowest_row(claim, "standard deviation of rcc lowest, N >= 20", kept),
-        Row(
-            f"{claim} (A_r of section 5.2)",
-            f"steady queue of rcc, {max(SENDERS)} senders, 5th to 95th percentile, packets",
-            "swings by more than 4",
-            f"{low:.1f} to {high:.1f}",
-            "above 4",
-            strict(high - low > 4),
-        ),
+        *Row.table(f"""
+            {claim} (A_r of section 5.2)
+            steady queue of rcc, {max(SENDERS)} senders, 5th to 95th percentile, packets | swings by more than 4
+                | {low:.1f} to {high:.1f} | above 4 | {strict(high - low > 4)}
+        """),
     ]
 
 
 def rows_n100(measures: Measures) -> list[Row]:
     """Claim `rcc-fig5bc-n100`, and the other reading of Q1."""
     claim, most = "rcc-fig5bc-n100", max(SENDERS)
-    row = partial(Row, claim)
     steady = over_seeds(measures, ("rcc", most), "steady", percentile(0.5))
     early = min(pooled(measures, ("rcc", most), "early"))
     highest = {scheme: pooled(measures, (scheme, most), "highest") for scheme in SCHEMES}
     least = {scheme: min(highest[scheme]) for scheme in OTHERS}
     other, marks = (at(measures, Q1_OF_40, most, what) for what in ("waiting", "marks"))
-    return [
-        row(
-            "steady median of rcc, packets",
-            "40 KB, 26.7 packets (section 5.1: 40 packets)",
-            f"{steady:.1f} ({steady * PACKET_BYTES / 1e3:.1f} KB)",
-            "24 to 30",
-            band(steady, 24, 30),
-        ),
-        row(
-            "longest queue of rcc, packets",
-            "never full",
-            f"{max(highest['rcc']):.1f}",
-            "below 80",
-            strict(max(highest["rcc"]) < BUFFER_PACKETS),
-        ),
-        row(
-            "longest queue of the others, least of the seeds",
-            "full",
-            ", ".join(f"{scheme} {packets:.1f}" for scheme, packets in least.items()),
-            "80",
-            strict(min(least.values()) > BUFFER_PACKETS - 1),
-        ),
-        row(
-            f"rcc: longest queue in the first {STEADY_FROM_MS:g} ms, least of the seeds",
-            "above the steady one",
-            f"{early:.1f}",
-            f"above {steady:.1f}",
-            strict(early > steady),
-        ),
-        Row(
-            f"{claim} (Q1 of 40 packets)",
-            "queue_maxsize = 53, as eq. (4) has it: mean while packets wait; marks",
-            "40 packets; 0 marks",
-            f"{other:.1f}; {marks:.0f}",
-            "0 marks",
-            strict(marks == 0),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        steady median of rcc, packets | 40 KB, 26.7 packets (section 5.1: 40 packets)
+            | {steady:.1f} ({steady * PACKET_BYTES / 1000.0:.1f} KB) | 24 to 30 | {band(steady, 24, 30)}
+        longest queue of rcc, packets | never full | {max(highest["rcc"]):.1f} | below 80
+            | {strict(max(highest["rcc"]) < BUFFER_PACKETS)}
+        longest queue of the others, least of the seeds | full
+            | {", ".join(f"{scheme} {packets:.1f}" for scheme, packets in least.items())} | 80
+            | {strict(min(least.values()) > BUFFER_PACKETS - 1)}
+        rcc: longest queue in the first {STEADY_FROM_MS:g} ms, least of the seeds | above the steady one | {early:.1f}
+            | above {steady:.1f} | {strict(early > steady)}
+        {claim} (Q1 of 40 packets)
+        queue_maxsize = 53, as eq. (4) has it: mean while packets wait; marks | 40 packets; 0 marks
+            | {other:.1f}; {marks:.0f} | 0 marks | {strict(marks == 0)}
+    """)
 
 
 # Fig. 6: goodput, drops and marks
@@ -346,8 +295,8 @@ def measure_6(result: Result) -> Measured:
     hops = result.hops()
     if hops.height > 0:
         measured["second_round"] = [second_round(hops)]
-    if "capture" in section(result.spec, "measure"):
-        measured["most_packets"] = [most_packets(tcp_packets(result))]
+    if "capture" in cast("dict[str, object]", result.spec["measure"]):
+        measured["most_packets"] = [most_packets(result.packets())]
     return measured
 
 
@@ -360,7 +309,7 @@ def second_round(hops: pl.DataFrame) -> float:
 
 def most_packets(packets: pl.DataFrame) -> float:
     """The most packets of any size that wait for the receiver at one time."""
-    wire_ps = (pl.col("payload") + 40) * 8000
+    wire_ps = (pl.col("payload_bytes") + 40) * 8000
     leaves = pl.col("port") == "sw0>h0"
     changes = packets.select(
         pl.when(leaves).then("time_ps").otherwise(pl.col("time_ps") + wire_ps + BASE_RTT_PS / 4).alias("time_ps"),
@@ -371,7 +320,7 @@ def most_packets(packets: pl.DataFrame) -> float:
 
 def draw_6(measures: Measures) -> Figure:
     """The paper's panels, and goodput with twice the timeout."""
-    figure = Figure(figsize=(12, 9), layout="constrained")
+    figure = picture(12, 9, "RCC Fig. 6: 32 KB from each sender at once, 1 Gb/s, 80 packets of buffer, K = 40")
     panels = figure.subplots(2, 2)
     plain = {scheme: scheme for scheme in SCHEMES}
     slow = {f"{scheme}, {SLOW}": scheme for scheme in SCHEMES}
@@ -389,7 +338,6 @@ def draw_6(measures: Measures) -> Figure:
             axes.set_yscale("symlog", linthresh=1)
             axes.set_ylim(-0.2, 5000)
         label_axes(axes, title, "senders", y)
-    figure.suptitle("RCC Fig. 6: 32 KB from each sender at once, 1 Gb/s, 80 packets of buffer, K = 40", fontsize=11)
     return figure
 
 
@@ -425,24 +373,20 @@ def rows_goodput(measures: Measures, setting: str) -> list[Row]:
     kept = {n: all(rcc[n] > goodput[s][n] for s in OTHERS) for n in SENDERS if n >= 60}
     last = rcc[max(SENDERS)]
     return [
-        Row(
-            claim,
-            "rcc: goodput with 100 senders over its highest",
-            "rises or holds",
-            f"{last:.0f} Mb/s, {last / max(rcc.values()):.2f}",
-            "at least 0.9",
-            band(last / max(rcc.values()), 0.9, 1),
-        ),
+        *Row.table(f"""
+            {claim}
+            rcc: goodput with 100 senders over its highest | rises or holds
+                | {last:.0f} Mb/s, {last / max(rcc.values()):.2f} | at least 0.9
+                | {band(last / max(rcc.values()), 0.9, 1)}
+        """),
         lowest_row(claim, "rcc above each other, N >= 60", kept),
         *(
-            Row(
+            Row.of(
                 claim,
-                f"{s}: lowest goodput over its highest",
-                "collapses",
-                f"{min(found.values()):.0f} / {max(found.values()):.0f} Mb/s, "
-                f"{min(found.values()) / max(found.values()):.2f}",
-                "below 0.6",
-                band(min(found.values()) / max(found.values()), 0, 0.6),
+                f"{s}: lowest goodput over its highest | collapses "
+                f"| {min(found.values()):.0f} / {max(found.values()):.0f} Mb/s, "
+                f"{min(found.values()) / max(found.values()):.2f} | below 0.6 "
+                f"| {band(min(found.values()) / max(found.values()), 0, 0.6)}",
             )
             for s, found in goodput.items()
             if s != "rcc"
@@ -458,24 +402,19 @@ def rows_drops(measures: Measures) -> list[Row]:
     total = {s: sum(at(measures, s, n, "drops") for n in SENDERS if n >= 40) for s in OTHERS}
     most = {n: max(pooled(measures, (CAPTURED, n), "most_packets")) for n in (max(SENDERS), *MORE_SENDERS)}
     return [
-        Row.by("strict", claim, "drops of rcc, all N and seeds", "0", here, ".0f", "0"),
-        Row.by("strict", claim, "drops of rcc, 200 and 400 senders", "0", more, ".0f", "0"),
-        Row(
-            claim,
-            "drops, sum over N >= 40",
-            "dctcp <= ictcp <= newreno",
-            ", ".join(f"{scheme} {packets:.0f}" for scheme, packets in total.items()),
-            "in this order",
-            order([total["dctcp"] <= total["ictcp"], total["ictcp"] <= total["newreno"]]),
-        ),
+        *Row.table(f"""
+            {claim}
+            drops of rcc, all N and seeds | 0 | {judge("strict", here, ".0f", "0")}
+            drops of rcc, 200 and 400 senders | 0 | {judge("strict", more, ".0f", "0")}
+            drops, sum over N >= 40 | dctcp <= ictcp <= newreno
+                | {", ".join(f"{scheme} {packets:.0f}" for scheme, packets in total.items())} | in this order
+                | {order([total["dctcp"] <= total["ictcp"], total["ictcp"] <= total["newreno"]])}
+        """),
         *(
-            Row(
+            Row.of(
                 f"{claim} (a buffer counted in packets)",
-                f"rcc, {n} senders: most packets that wait, SYNs included",
-                "no drop",
-                f"{packets:.0f}",
-                "at most 80",
-                strict(packets <= BUFFER_PACKETS),
+                f"rcc, {n} senders: most packets that wait, SYNs included | no drop | {packets:.0f} | at most 80 "
+                f"| {strict(packets <= BUFFER_PACKETS)}",
             )
             for n, packets in most.items()
         ),
@@ -488,15 +427,12 @@ def rows_marks(measures: Measures) -> list[Row]:
     marks = sum(sum(pooled(measures, ("rcc", n), "marks")) for n in SENDERS)
     least = {s: min(at(measures, s, n, "marks") for n in SENDERS if n >= 40) for s in OTHERS}
     return [
-        Row.by("strict", claim, "marks of rcc, all N and seeds", "0", marks, ".0f", "0"),
+        Row.of(claim, f"marks of rcc, all N and seeds | 0 | {judge('strict', marks, '.0f', '0')}"),
         *(
-            Row(
+            Row.of(
                 claim,
-                f"{scheme}: least packets that meet more than 40, N >= 40",
-                "hundreds",
-                f"{packets:.0f}",
-                "above 100",
-                band(packets, 100, np.inf),
+                f"{scheme}: least packets that meet more than 40, N >= 40 | hundreds | {packets:.0f} | above 100 "
+                f"| {band(packets, 100, np.inf)}",
             )
             for scheme, packets in least.items()
         ),
@@ -508,27 +444,24 @@ def rows_dctcp(measures: Measures) -> list[Row]:
     dctcp, newreno = (at(measures, scheme, 20, "goodput") for scheme in ("dctcp", "newreno"))
     ours = f"{dctcp:.0f} and {newreno:.0f} Mb/s"
     what = "goodput of dctcp and newreno, 20 senders"
-    return [Row("rcc-fig6-dctcp20", what, "dctcp below", ours, "dctcp below", order([dctcp < newreno]))]
+    return [Row.of("rcc-fig6-dctcp20", f"{what} | dctcp below | {ours} | dctcp below | {order([dctcp < newreno])}")]
 
 
 def rows_ictcp(measures: Measures, setting: str) -> list[Row]:
     """Claim `rcc-fig6-ictcp50`."""
     claim = claim_under("rcc-fig6-ictcp50", setting)
     low, high = (at(measures, variant("ictcp", setting), n, "goodput") for n in (70, 40))
-    row = Row(
+    row = Row.of(
         claim,
-        "goodput of ictcp with 70 senders over that with 40",
-        "collapses",
-        f"{low:.0f} / {high:.0f} Mb/s, {low / high:.2f}",
-        "below 0.7",
-        band(low / high, 0, 0.7),
+        "goodput of ictcp with 70 senders over that with 40 | collapses "
+        f"| {low:.0f} / {high:.0f} Mb/s, {low / high:.2f} | below 0.7 | {band(low / high, 0, 0.7)}",
     )
     if setting:
         return [row]
     sent = pooled(measures, (TRACED, TRACED_SENDERS), "second_round")
     ours = ", ".join(f"{packets:.0f}" for packets in sorted(set(sent)))
     what = f"packets in the second round trip, {TRACED_SENDERS} senders"
-    return [Row(claim, what, "100", ours, "100", strict(set(sent) == {100.0})), row]
+    return [Row.of(claim, f"{what} | 100 | {ours} | 100 | {strict(set(sent) == {100.0})}"), row]
 
 
 EXPERIMENTS = (

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.captured import tcp_packets
-from fanin_papers.common import seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, order, over_seeds, pooled, strict
+from fanin_papers.common import over_seeds, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, judge, order, strict
 from fanin_papers.rcc_incast import (
     BUFFER_PACKETS,
     K_PACKETS,
@@ -24,11 +23,6 @@ from fanin_papers.rcc_incast import (
     many_seeds,
     queue_packets,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
 
 # Fig. 2: senders that start at random times
 
@@ -84,7 +78,7 @@ def measure_2(result: Result) -> Measured:
 
 def draw_2(measures: Measures) -> Figure:
     """The queue over time, as the paper draws it, for both means."""
-    figure = Figure(figsize=(12, 8), layout="constrained")
+    figure = picture(12, 8, "RCC Fig. 2: 32 KB from each sender, exponential start times, 1 Gb/s")
     for row, n in zip(figure.subplots(len(COUNTS), len(MEAN_START_MS), sharey=True), COUNTS, strict=True):
         for axes, mean_ms in zip(row, MEAN_START_MS, strict=True):
             for scheme, width in zip(OTHERS, (2.4, 1.0, 1.0), strict=True):
@@ -96,7 +90,6 @@ def draw_2(measures: Measures) -> Figure:
             axes.set_xlim(0, SHOWN_MS)
             axes.set_ylim(0, 1.05 * BUFFER_PACKETS)
             label_axes(axes, f"{n} senders, mean start {mean_ms:g} ms", "time (ms)", "queue (packets)")
-    figure.suptitle("RCC Fig. 2: 32 KB from each sender, exponential start times, 1 Gb/s", fontsize=11)
     return figure
 
 
@@ -108,7 +101,6 @@ def rows_2(measures: Measures) -> list[Row]:
 
 def rows_starts(measures: Measures, mean_ms: float) -> list[Row]:
     """The claim with this mean of the start times."""
-    row = partial(Row, f"rcc-fig2-oscillation (mean start {mean_ms:g} ms)")
     rows = []
     for what, told, name in (
         ("dropped packets", "not fewer", "drops"),
@@ -118,10 +110,16 @@ def rows_starts(measures: Measures, mean_ms: float) -> list[Row]:
         means = {s: [over_seeds(measures, (started(s, mean_ms), n), name) for n in COUNTS] for s in OTHERS}
         kept = [high > low or (high == low and told == "not fewer") for low, high in means.values()]
         ours = ", ".join(f"{scheme} {low:.1f} and {high:.1f}" for scheme, (low, high) in means.items())
-        rows.append(row(f"{what}, 50 and 80 senders", f"{told} with 80", ours, f"{told} with 80", order(kept)))
+        rows += Row.table(f"""
+            rcc-fig2-oscillation (mean start {mean_ms:g} ms)
+            {what}, 50 and 80 senders | {told} with 80 | {ours} | {told} with 80 | {order(kept)}
+        """)
     highest = max(pooled(measures, (started("newreno", mean_ms), max(COUNTS)), "highest"))
     full = strict(highest > BUFFER_PACKETS - 1)
-    rows.append(row("longest queue of newreno, 80 senders", "full", f"{highest:.1f}", "80 packets", full))
+    rows += Row.table(f"""
+        rcc-fig2-oscillation (mean start {mean_ms:g} ms)
+        longest queue of newreno, 80 senders | full | {highest:.1f} | 80 packets | {full}
+    """)
     return rows
 
 
@@ -172,15 +170,15 @@ def measure_3(result: Result) -> Measured:
 
     An ACK counts at the time at which the receiver sent it, so that both ends estimate over the same time.
     """
-    packets = tcp_packets(result)
-    data = packets.filter(port="sw0>h0", sender=1).filter(pl.col("payload") > 0)
+    packets = result.packets()
+    data = packets.filter(port="sw0>h0", sender=1).filter(pl.col("payload_bytes") > 0)
     acks = packets.filter(port="sw0>h1").filter(pl.col("ack") > 1)
     arrived_us = data["time_ps"].to_numpy() / 1e6 + PACKET_US + LINK_US
     sent_us = acks["time_ps"].to_numpy() / 1e6 - LINK_US - ACK_US
     covered = np.maximum(np.diff(acks["ack"].to_numpy(), prepend=1), 0).astype(np.float64)
     until_us = result.simulated_ms * 1e3
     marked, echoed = data["marked"].to_numpy(), acks["echo"].to_numpy()
-    sizes = data["payload"].to_numpy().astype(np.float64)
+    sizes = data["payload_bytes"].to_numpy().astype(np.float64)
     return {
         "receiver": estimate(arrived_us, sizes, marked, until_us).tolist(),
         "bytes": estimate(sent_us, covered, echoed, until_us).tolist(),
@@ -190,7 +188,7 @@ def measure_3(result: Result) -> Measured:
 
 def draw_3(measures: Measures) -> Figure:
     """Both estimates over time, for each reading and number of packets per ACK."""
-    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure = picture(11, 8, "RCC Fig. 3: share of marked packets of the first of four DCTCP flows, 1 Gb/s, K = 40")
     panels = figure.subplots(len(ECHOES), len(DELAYED), sharex=True, sharey=True)
     for row, (echo, said) in zip(panels, ECHOES.items(), strict=True):
         for axes, m in zip(row, DELAYED, strict=True):
@@ -202,7 +200,6 @@ def draw_3(measures: Measures) -> Figure:
             axes.set_xlim(0, None)
             axes.set_ylim(0, 0.6)
             label_axes(axes, f"{said}, an ACK for {m} packet{'s' if m > 1 else ''}", "time (ms)", "alpha")
-    figure.suptitle("RCC Fig. 3: share of marked packets of the first of four DCTCP flows, 1 Gb/s, K = 40", fontsize=11)
     return figure
 
 
@@ -224,34 +221,26 @@ def rows_3(measures: Measures) -> list[Row]:
         late = exact[:, exact.shape[1] // 2 :]
         signed = [float(gaps(measures, "rcc", m, count).mean()) for m in DELAYED]
         rows += [
-            Row(
-                claim,
-                "RCC's reading: mean difference, ACKs of 1 and 3 packets",
-                "larger with 3",
-                f"{one:.4f} and {three:.4f}",
-                "3 above 1 above 0",
-                order([three > one, one > 0]),
-            ),
+            *Row.table(f"""
+                {claim}
+                RCC's reading: mean difference, ACKs of 1 and 3 packets | larger with 3 | {one:.4f} and {three:.4f}
+                    | 3 above 1 above 0 | {order([three > one, one > 0])}
+            """),
             *(
-                Row(
+                Row.of(
                     claim,
-                    f"exact reading, ACKs of 1 packet: largest difference{when}",
-                    "",
-                    f"{found.max():.4f}",
-                    "0",
-                    strict(bool(found.max() < 1e-9)),
+                    f"exact reading, ACKs of 1 packet: largest difference{when} |  | {found.max():.4f} | 0 "
+                    f"| {strict(bool(found.max() < 1e-09))}",
                 )
                 for when, found in (("", exact), (" in the second half, after all losses", late))
             ),
-            Row.by("strict", claim, "exact reading, ACKs of 3 packets: mean difference", "", delayed, ".4f", "above 0"),
-            Row(
-                claim,
-                "RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets",
-                "below 0; with 3 above 0 in the end",
-                f"{signed[0]:+.4f} and {signed[1]:+.4f}",
-                "below 0 and above 0",
-                order([signed[0] < 0, signed[1] > 0]),
-            ),
+            *Row.table(f"""
+                {claim}
+                exact reading, ACKs of 3 packets: mean difference | | {judge("strict", delayed, ".4f", "above 0")}
+                RCC's reading: sender less receiver, mean, ACKs of 1 and 3 packets | below 0; with 3 above 0 in the end
+                    | {signed[0]:+.4f} and {signed[1]:+.4f} | below 0 and above 0
+                    | {order([signed[0] < 0, signed[1] > 0])}
+            """),
         ]
     return rows
 

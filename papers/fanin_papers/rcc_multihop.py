@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
-
 import polars as pl
 from matplotlib.figure import Figure
 
+from fanin import Result
 from fanin.plot import label_axes
 from fanin.style import MORE_COLOURS, style_of
-from fanin_papers.common import mean
-from fanin_papers.dctcp import percentile, quantile
-from fanin_papers.experiment import (
-    Change,
-    Experiment,
-    Key,
-    Measured,
-    Measures,
-    Row,
-    order,
-    over_seeds,
-    pooled,
-    strict,
-)
+from fanin_papers.common import mean, over_seeds, percentile, picture, pooled, quantile
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, judge, order, strict
 from fanin_papers.rcc_flows import OTHERS, PACKET_BYTES, SCHEMES, line, ten_seeds, under
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 GROUPS = ("s1", "s2", "s3")
 CALM, AVERAGED = "rcc, slow start to 8", "rcc, mean alpha"
@@ -78,7 +61,7 @@ def measure_11(result: Result) -> Measured:
 
 def draw_11(measures: Measures) -> Figure:
     """The paper's panels: throughput by group, drops, and packets that came to a queue above K."""
-    figure = Figure(figsize=(13.5, 4.9), layout="constrained")
+    figure = picture(13.5, 4.9, "RCC Fig. 11: two bottlenecks, flows of 1 MB, 20 senders in each group")
     first, second, third = figure.subplots(1, 3, width_ratios=(1.4, 1.1, 1.1))
     for side, name in enumerate(NAMES_11):
         shown = {"color": COLOURS[name]}
@@ -114,7 +97,6 @@ def draw_11(measures: Measures) -> Figure:
         label_axes(axes, title, "", "packets in a run (log scale)", legend=False)
     handles, labels = first.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
-    figure.suptitle("RCC Fig. 11: two bottlenecks, flows of 1 MB, 20 senders in each group", fontsize=12)
     return figure
 
 
@@ -139,25 +121,20 @@ def rows_11b(measures: Measures) -> list[Row]:
         rest = [s for s in schemes if s != "ictcp"]
         lowest = [found["ictcp"] < found[s] for found in (high, middle) for s in rest]
         ours = "; ".join(", ".join(f"{value:.0f}" for value in found.values()) for found in (high, middle))
-        rows += [
-            Row.by("band", claim, "newreno, S2, p50, Mb/s", "426", tcp, ".0f", "300 to 560"),
-            Row.by("band", claim, "rcc, S2, p99, Mb/s", "494", rcc, ".0f", "400 to 650"),
-            Row(
-                claim,
-                "S2, p99, Mb/s: newreno, rcc",
-                "780, 494",
-                f"{high['newreno']:.0f}, {rcc:.0f}",
-                "newreno above rcc",
-                order([high["newreno"] > rcc]),
-            ),
-            Row(claim, "S2, p99; p50: newreno, dctcp, ictcp, rcc", "ictcp lowest", ours, "ictcp lowest", order(lowest)),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            newreno, S2, p50, Mb/s | 426 | {judge("band", tcp, ".0f", "300 to 560")}
+            rcc, S2, p99, Mb/s | 494 | {judge("band", rcc, ".0f", "400 to 650")}
+            S2, p99, Mb/s: newreno, rcc | 780, 494 | {high["newreno"]:.0f}, {rcc:.0f} | newreno above rcc
+                | {order([high["newreno"] > rcc])}
+            S2, p99; p50: newreno, dctcp, ictcp, rcc | ictcp lowest | {ours} | ictcp lowest | {order(lowest)}
+        """)
         for group in ("s1", "s3"):
             medians = {s: over_seeds(measures, (s, gbps), group, percentile(0.5)) for s in schemes}
             kept = all(10 <= value <= 60 for value in medians.values())
             ours = ", ".join(f"{value:.0f}" for value in medians.values())
             what = f"{group.upper()}, p50, Mb/s: newreno, dctcp, ictcp, rcc"
-            rows.append(Row(claim, what, "small for all", ours, "10 to 60 each", strict(kept)))
+            rows.append(Row.of(claim, f"{what} | small for all | {ours} | 10 to 60 each | {strict(kept)}"))
     return rows
 
 
@@ -166,7 +143,6 @@ def rows_11cd(measures: Measures) -> list[Row]:
     rows = []
     for name in ("rcc", CALM):
         claim, schemes = f"rcc-fig11cd-drops ({name})", (*OTHERS, name)
-        row = partial(Row, claim)
 
         def of_each(what: str, schemes: tuple[str, ...] = schemes) -> dict[str, float]:
             return {s: over_seeds(measures, (s, 10), what) for s in schemes}
@@ -180,38 +156,20 @@ def rows_11cd(measures: Measures) -> list[Row]:
             return ", ".join(f"{value:.0f}" for value in found.values())
 
         each = "newreno, dctcp, ictcp, rcc"
-        rows += [
-            Row.by("strict", claim, "drops of rcc at switch 2", "0", second[name], ".0f", "0"),
-            Row.by("band", claim, "drops of rcc at switch 1", "20", first[name], ".1f", "0 to 100"),
-            row(
-                f"drops: {each}",
-                "rcc fewest",
-                told(drops),
-                "rcc fewest",
-                order([drops[name] < drops[s] for s in OTHERS]),
-            ),
-            row(
-                f"drops, of both and at switch 1: {each}",
-                "newreno most, ictcp next at switch 1",
-                f"{told(drops)}; at switch 1: {told(first)}",
-                "newreno most",
-                order([drops["newreno"] > drops[s] for s in schemes[1:]]),
-            ),
-            row(
-                f"packets above K: {each}",
-                "rcc fewest marks",
-                told(above),
-                "rcc fewest",
-                order([above[name] < above[s] for s in OTHERS]),
-            ),
-            row(
-                f"packets above K at switch 1: {each}",
-                "ictcp most marks",
-                told(at_first),
-                "ictcp most",
-                order([at_first["ictcp"] > at_first[s] for s in schemes if s != "ictcp"]),
-            ),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            drops of rcc at switch 2 | 0 | {judge("strict", second[name], ".0f", "0")}
+            drops of rcc at switch 1 | 20 | {judge("band", first[name], ".1f", "0 to 100")}
+            drops: {each} | rcc fewest | {told(drops)} | rcc fewest
+                | {order([drops[name] < drops[s] for s in OTHERS])}
+            drops, of both and at switch 1: {each} | newreno most, ictcp next at switch 1
+                | {told(drops)}; at switch 1: {told(first)} | newreno most
+                | {order([drops["newreno"] > drops[s] for s in schemes[1:]])}
+            packets above K: {each} | rcc fewest marks | {told(above)} | rcc fewest
+                | {order([above[name] < above[s] for s in OTHERS])}
+            packets above K at switch 1: {each} | ictcp most marks | {told(at_first)} | ictcp most
+                | {order([at_first["ictcp"] > at_first[s] for s in schemes if s != "ictcp"])}
+        """)
     return rows
 
 

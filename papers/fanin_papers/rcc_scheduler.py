@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fanin import oitcp
+from fanin import Result, oitcp
 from fanin.plot import indexed_line, label_axes
-from fanin_papers.common import mean, seeds
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, over_seeds, pooled, strict
+from fanin_papers.common import mean, over_seeds, picture, pooled, seeds
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, strict
 from fanin_papers.sawtooth import PACKET_BYTES
-
-if TYPE_CHECKING:
-    from fanin.result import Result
 
 QUEUE_MAXSIZE = 40
 PACKET_US = 12.0
@@ -102,7 +97,7 @@ def numbers_of(measures: Measures, name: str) -> dict[int, Measured]:
 
 def draw_4(measures: Measures) -> Figure:
     """Q1, Q2 and goodput over the number of flows, and the receiver's state over time."""
-    figure = Figure(figsize=(12, 8.4), layout="constrained")
+    figure = picture(12, 8.4, "RCC eqs. (4) to (7): long flows into one host, 1 Gb/s, queue_maxsize = 40")
     (first, second), (third, fourth) = figure.subplots(2, 2)
     for index, (name, (_, rtt_us)) in enumerate(PATHS.items()):
         runs, style = numbers_of(measures, name), indexed_line(index)
@@ -146,7 +141,6 @@ def draw_4(measures: Measures) -> Figure:
         fourth, f"The receiver while {SHOWN} flows start", "time (ms)", "packets, segments or ACKs", legend=False
     )
     fourth.legend(frameon=False, fontsize=10, loc="upper left", ncols=2)
-    figure.suptitle("RCC eqs. (4) to (7): long flows into one host, 1 Gb/s, queue_maxsize = 40", fontsize=12)
     return figure
 
 
@@ -166,35 +160,16 @@ def rows_q1(measures: Measures) -> list[Row]:
         trip = [run["rtt_us"][0] for run in many.values()]
         ours = f"{min(queues):.1f} to {max(queues):.1f}"
         holds = min(queues) >= 25.5 and max(queues) <= 28.5
-        rows += [
-            Row(
-                claim,
-                "queue, N = 40 to 100, packets",
-                f"26.7 (40 KB); eq. (4): {told:.1f}",
-                ours,
-                "25.5 to 28.5",
-                strict(holds),
-            ),
-            Row(
-                claim,
-                "its standard deviation, packets",
-                "stable",
-                f"at most {spread:.2f}",
-                "below 2",
-                strict(spread < 2),
-            ),
-            Row(
-                claim,
-                "mean RTT, us",
-                f"480; eq. (5): {loaded_rtt_us(rtt_us):.0f}",
-                f"{min(trip):.0f} to {max(trip):.0f}",
-                "within 4 %",
-                strict(min(trip) >= 480 * 0.96 and max(trip) <= 480 * 1.04),
-            ),
-        ]
+        rows += Row.table(f"""
+            {claim}
+            queue, N = 40 to 100, packets | 26.7 (40 KB); eq. (4): {told:.1f} | {ours} | 25.5 to 28.5 | {strict(holds)}
+            its standard deviation, packets | stable | at most {spread:.2f} | below 2 | {strict(spread < 2)}
+            mean RTT, us | 480; eq. (5): {loaded_rtt_us(rtt_us):.0f} | {min(trip):.0f} to {max(trip):.0f} | within 4 %
+                | {strict(min(trip) >= 480 * 0.96 and max(trip) <= 480 * 1.04)}
+        """)
         held = all(abs(queue - 40) < 2 for queue in queues)
         claim = f'rcc-eq4-q1 ({name}, "40 packets" of 5.1)'
-        rows.append(Row(claim, "queue, N = 40 to 100, packets", "40", ours, "within 2", strict(held)))
+        rows.append(Row.of(claim, f"queue, N = 40 to 100, packets | 40 | {ours} | within 2 | {strict(held)}"))
     return rows
 
 
@@ -206,33 +181,26 @@ def rows_q2(measures: Measures) -> list[Row]:
     none = {n: run["asked"][0] for n, run in runs.items() if n <= 800}
     some = {n: run["asked"][0] for n, run in runs.items() if n >= 900}
     dropped = sum(run["drops"][0] for run in runs.values())
-    rows = [
-        Row(claim, "Q2, 45 flows and more", "N - 40", f"within {off:.1f}", "within 2", strict(off <= 2)),
-        Row.by("strict", claim, "Q2, up to 39 flows", "0", few, ".1f", "0"),
-        Row(
-            claim,
-            "spurious timeouts of receivers, up to 800 flows",
-            f"none below Q2 = {MOST_WAITING:.0f}",
-            f"{max(none.values()):.0f}",
-            "0",
-            strict(max(none.values()) == 0),
-        ),
-        Row(
-            claim,
-            "spurious timeouts of receivers, 900 flows and more",
-            f"some above Q2 = {MOST_WAITING:.0f}",
-            ", ".join(f"N = {n}: {asked:.0f}" for n, asked in some.items()),
-            "above 0",
-            strict(min(some.values()) > 0),
-        ),
-        Row.by("strict", claim, "drops", "none", dropped, ".0f", "0"),
-    ]
+    rows = Row.table(f"""
+        {claim}
+        Q2, 45 flows and more | N - 40 | within {off:.1f} | within 2 | {strict(off <= 2)}
+        Q2, up to 39 flows | 0 | {judge("strict", few, ".1f", "0")}
+        spurious timeouts of receivers, up to 800 flows | none below Q2 = {MOST_WAITING:.0f}
+            | {max(none.values()):.0f} | 0 | {strict(max(none.values()) == 0)}
+        spurious timeouts of receivers, 900 flows and more | some above Q2 = {MOST_WAITING:.0f}
+            | {", ".join(f"N = {n}: {asked:.0f}" for n, asked in some.items())} | above 0
+            | {strict(min(some.values()) > 0)}
+        drops | none | {judge("strict", dropped, ".0f", "0")}
+    """)
     for name, said in (("base RTT of 160 us", "senders' timeout 10 ms"), (PATIENT, "senders' timeout 1 s")):
         found = numbers_of(measures, name)
         share = found[1000]["gbps"][0] / found[500]["gbps"][0]
         resent = found[1000]["resent"][0]
         what, ours = "goodput, 1000 flows / 500 flows", f"{share:.3f}; {resent:.0f} packets sent again"
-        rows.append(Row(f"{claim} ({said})", what, "little effect", ours, "within 3 %", strict(abs(share - 1) <= 0.03)))
+        rows += Row.table(f"""
+            {claim} ({said})
+            {what} | little effect | {ours} | within 3 % | {strict(abs(share - 1) <= 0.03)}
+        """)
     return rows
 
 
@@ -276,7 +244,7 @@ def ideal_ms(n: int) -> float:
 
 def draw_23(measures: Measures) -> Figure:
     """Completion of the first and the last flow over the number of flows."""
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = picture(11, 4.8, "RCC eqs. (21) and (23): N flows of 32 KB into one host, 1 Gb/s")
     for axes, what in zip(figure.subplots(1, 2), ("last", "first"), strict=True):
         axes.plot(
             DEGREES, [ideal_ms(n) for n in DEGREES], color="black", linewidth=3.5, alpha=0.35, label="OITCP, eq. (21)"
@@ -290,7 +258,6 @@ def draw_23(measures: Measures) -> Figure:
             axes.plot(list(found), list(found.values()), marker="os^"[index], markersize=5.5, label=label, **style)
         axes.set_ylim(0, 30)
         label_axes(axes, f"{what} flow", "flows N", "completion (ms)")
-    figure.suptitle("RCC eqs. (21) and (23): N flows of 32 KB into one host, 1 Gb/s", fontsize=11)
     return figure
 
 
@@ -303,17 +270,12 @@ def rows_23(measures: Measures) -> list[Row]:
             found = over_seeds(measures, (name, n), "last_ms")
             packets_ms = n * SIZE / (oitcp.SEGMENT * oitcp.PACKETS_PER_S) * 1e3
             ratio, ideal = found / (packets_ms + rtt_ms), found / ideal_ms(n)
-            rows += [
-                Row(
-                    claim,
-                    f"N = {n}: last flow / (N L / (segment C) + a handshake)",
-                    f"{told_ms(n):.1f} ms",
-                    f"{found:.2f} ms, {ratio:.3f}",
-                    "within 5 %",
-                    band(ratio, 0.95, 1.05),
-                ),
-                Row(claim, f"N = {n}: last flow / OITCP", "1", f"{ideal:.3f}", "within 5 %", band(ideal, 0.95, 1.05)),
-            ]
+            rows += Row.table(f"""
+                {claim}
+                N = {n}: last flow / (N L / (segment C) + a handshake) | {told_ms(n):.1f} ms
+                    | {found:.2f} ms, {ratio:.3f} | within 5 % | {band(ratio, 0.95, 1.05)}
+                N = {n}: last flow / OITCP | 1 | {ideal:.3f} | within 5 % | {band(ideal, 0.95, 1.05)}
+            """)
     return rows
 
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from fanin import Result
 from fanin.plot import indexed_line, label_axes, scheme_line
-from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, order, pooled, strict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fanin.result import Result
+from fanin_papers.common import picture, pooled
+from fanin_papers.experiment import Change, Experiment, Key, Measured, Measures, Row, band, judge, order, strict
 
 PACKET_BYTES = 1500
 
@@ -182,13 +178,11 @@ def rows_eq(measures: Measures) -> list[Row]:
                 # Above 10 flows the equation is a bound; the queue need not swing.
                 bounded = n > 10 and run["max"][0] <= q_max(path, n) + 2 and run["drops"][0] == 0
                 rows.append(
-                    Row(
+                    Row.of(
                         "dctcp-eq3-qmax",
-                        f"{name}, N = {n}: highest queue",
-                        f"{q_max(path, n):g}",
-                        f"{run['max'][0]:.0f} at most, no teeth",
-                        f"at most {q_max(path, n) + 2:g}, no drops" if n > 10 else "teeth",
-                        strict(bounded),
+                        f"{name}, N = {n}: highest queue | {q_max(path, n):g} "
+                        f"| {run['max'][0]:.0f} at most, no teeth "
+                        f"| {f'at most {q_max(path, n) + 2:g}, no drops' if n > 10 else 'teeth'} | {strict(bounded)}",
                         judged,
                     )
                 )
@@ -202,32 +196,30 @@ def rows_eq(measures: Measures) -> list[Row]:
             else:
                 holds, accept = top <= told + 2 and clean, f"at most {told + 2:g}, no drops"
             rows.append(
-                Row("dctcp-eq3-qmax", f"{at}: highest queue", f"{told:g}", f"{top:.1f}", accept, strict(holds), judged)
+                Row.of(
+                    "dctcp-eq3-qmax", f"{at}: highest queue | {told:g} | {top:.1f} | {accept} | {strict(holds)}", judged
+                )
             )
             swing, said = float(np.mean(run["tops"]) - np.mean(run["bottoms"])), amplitude(path, n)
             if 2 <= n <= 10:
                 verdict = band(swing, 0.75 * said, 1.25 * said)
                 rows.append(
-                    Row("dctcp-eq4-amplitude", at, f"{said:.1f}", f"{swing:.1f}", "within 25 %", verdict, judged)
+                    Row.of("dctcp-eq4-amplitude", f"{at} | {said:.1f} | {swing:.1f} | within 25 % | {verdict}", judged)
                 )
             elif n > 10:
                 verdict = band(swing, 0, 1.15 * said)
                 rows.append(
-                    Row("dctcp-eq4-amplitude", at, f"{said:.1f}", f"{swing:.1f}", "at most 1.15 x", verdict, judged)
+                    Row.of(
+                        "dctcp-eq4-amplitude", f"{at} | {said:.1f} | {swing:.1f} | at most 1.15 x | {verdict}", judged
+                    )
                 )
             if n <= 10:
                 loaded_us = path.rtt_us + run["mean"][0] * path.packet_us
                 period, says = float(np.mean(run["periods_us"])) / loaded_us, period_rtts(path, n)
                 verdict = band(period, 0.7 * says, 1.3 * says)
                 rows.append(
-                    Row(
-                        "dctcp-eq5-period",
-                        f"{at}, RTTs",
-                        f"{says:.1f}",
-                        f"{period:.1f}",
-                        "within 30 %",
-                        verdict,
-                        judged,
+                    Row.of(
+                        "dctcp-eq5-period", f"{at}, RTTs | {says:.1f} | {period:.1f} | within 30 % | {verdict}", judged
                     )
                 )
     return rows
@@ -263,7 +255,7 @@ def measure_k(result: Result) -> Measured:
 
 def draw_k(measures: Measures) -> Figure:
     """Utilisation over the threshold, one curve per number of flows."""
-    figure = Figure(figsize=(6.8, 4.6), layout="constrained")
+    figure = picture(6.8, 4.6)
     axes = figure.subplots()
     for place, n in enumerate((1, 2, 10, 40, 100)):
         found = [pooled(measures, (k, n), "utilisation")[0] * 100 for k in THRESHOLDS]
@@ -276,27 +268,17 @@ def draw_k(measures: Measures) -> Figure:
 
 def rows_k(measures: Measures) -> list[Row]:
     """Claim `dctcp-eq6-kbound`."""
-    row = partial(Row, "dctcp-eq6-kbound")
     found = {k: [pooled(measures, (k, n), "utilisation")[0] for n in CROWDS] for k in THRESHOLDS}
     below = ", ".join(
         f"N = {n}: {used * 100:.2f} %" for n, used in zip(CROWDS, found[80], strict=True) if used < 0.9999
     )
-    return [
-        row(
-            "K = 80: least utilisation over N",
-            "no underflow",
-            f"{min(found[80]) * 100:.2f} % ({below or 'all full'})",
-            "at least 99.5 %",
-            band(min(found[80]), 0.995, 1.001),
-        ),
-        row(
-            "K = 20: least utilisation over N",
-            "underflow",
-            f"{min(found[20]) * 100:.2f} %",
-            "below 99 %",
-            band(min(found[20]), 0.0, 0.99),
-        ),
-    ]
+    return Row.table(f"""
+        dctcp-eq6-kbound
+        K = 80: least utilisation over N | no underflow | {min(found[80]) * 100:.2f} % ({below or "all full"})
+            | at least 99.5 % | {band(min(found[80]), 0.995, 1.001)}
+        K = 20: least utilisation over N | underflow | {min(found[20]) * 100:.2f} % | below 99 %
+            | {band(min(found[20]), 0.0, 0.99)}
+    """)
 
 
 # Fig. 13
@@ -348,7 +330,7 @@ def measure_13(result: Result) -> Measured:
 
 def draw_13(measures: Measures) -> Figure:
     """The queue over time."""
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = picture(11, 4.6, "DCTCP Fig. 13: 10 Gb/s, 500 us, buffer of 100 packets, K = qref = 40")
     for axes, n in zip(figure.subplots(1, 2), (2, 20), strict=True):
         for name in VARIANTS:
             queue = pooled({key: run for key, run in measures.items() if key[2] == 1}, (name, n), "queue")
@@ -357,7 +339,6 @@ def draw_13(measures: Measures) -> Figure:
             axes.plot(np.arange(len(queue)) * 0.048, queue, label=f"{name} ({rate:.2f} Gb/s)", **shown)
         axes.set_ylim(0, 135)
         label_axes(axes, f"{n} long flows", "time (ms)", "queue (packets)")
-    figure.suptitle("DCTCP Fig. 13: 10 Gb/s, 500 us, buffer of 100 packets, K = qref = 40", fontsize=11)
     return figure
 
 
@@ -368,46 +349,22 @@ def rows_13(measures: Measures) -> list[Row]:
         return float(np.mean(pooled(measures, (name, n), what)))
 
     claim, pi = "dctcp-fig13-pi", "newreno-ecn, PI"
-    row = partial(Row, claim)
     rate, empty = value("dctcp", 2, "wire_gbps"), value("dctcp", 2, "empty")
-    return [
-        Row.by("strict", claim, "dctcp, 2 flows, Gb/s on the wire", "full", rate, ".2f", "at least 9.8"),
-        row(
-            "PI below dctcp, 2 flows, Gb/s",
-            "below",
-            f"{value(pi, 2, 'wire_gbps'):.2f}",
-            "in this order",
-            order([value(pi, 2, "wire_gbps") < rate]),
-        ),
-        row(
-            "PI, 2 flows: time with an empty queue",
-            "some",
-            f"{value(pi, 2, 'empty') * 100:.1f} %",
-            "above 0",
-            strict(value(pi, 2, "empty") > 0),
-        ),
-        row(
-            "dctcp, 2 flows: time with an empty queue",
-            "none",
-            f"{empty * 100:.2f} %",
-            "below 0.5 %",
-            band(empty, 0, 0.005),
-        ),
-        row(
-            "PI, 20 flows: more throughput than with 2",
-            "more",
-            f"{value(pi, 20, 'wire_gbps'):.2f}",
-            "in this order",
-            order([value(pi, 20, "wire_gbps") > value(pi, 2, "wire_gbps")]),
-        ),
-        row(
-            "PI: queue's standard deviation, 2 and 20 flows",
-            "grows",
-            f"{value(pi, 2, 'spread'):.1f}, {value(pi, 20, 'spread'):.1f}",
-            "in this order",
-            order([value(pi, 20, "spread") > value(pi, 2, "spread")]),
-        ),
-    ]
+    return Row.table(f"""
+        {claim}
+        dctcp, 2 flows, Gb/s on the wire | full | {judge("strict", rate, ".2f", "at least 9.8")}
+        PI below dctcp, 2 flows, Gb/s | below | {value(pi, 2, "wire_gbps"):.2f} | in this order
+            | {order([value(pi, 2, "wire_gbps") < rate])}
+        PI, 2 flows: time with an empty queue | some | {value(pi, 2, "empty") * 100:.1f} % | above 0
+            | {strict(value(pi, 2, "empty") > 0)}
+        dctcp, 2 flows: time with an empty queue | none | {empty * 100:.2f} % | below 0.5 %
+            | {band(empty, 0, 0.005)}
+        PI, 20 flows: more throughput than with 2 | more | {value(pi, 20, "wire_gbps"):.2f} | in this order
+            | {order([value(pi, 20, "wire_gbps") > value(pi, 2, "wire_gbps")])}
+        PI: queue's standard deviation, 2 and 20 flows | grows
+            | {value(pi, 2, "spread"):.1f}, {value(pi, 20, "spread"):.1f} | in this order
+            | {order([value(pi, 20, "spread") > value(pi, 2, "spread")])}
+    """)
 
 
 EXPERIMENTS = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,9 +10,7 @@ from rich.text import Text
 
 from fanin import table
 from fanin_papers.claims import PAPERS, VERDICTS, Claim, Row, totals
-
-if TYPE_CHECKING:
-    from fanin_papers.experiment import Study
+from fanin_papers.experiment import Study
 
 
 def study(studied: Study) -> RenderableType:

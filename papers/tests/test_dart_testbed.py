@@ -16,7 +16,7 @@ HOP = testbed.PACKET_US + testbed.LINK_US
 
 def packets(*rows: tuple[str, float, int, int, int, int | None]) -> pl.DataFrame:
     """Port, microseconds, sender, receiver, number, and n on an ACK."""
-    columns = ("port", "time_ps", "sender", "receiver", "number", "of")
+    columns = ("port", "time_ps", "sender", "receiver", "psn", "of")
     made = [(port, round(us * 1e6), *rest) for port, us, *rest in rows]
     frame = pl.DataFrame(made, schema=columns, orient="row")
     return frame.with_columns(parts=pl.when(pl.col("of").is_not_null()).then(1).cast(pl.Int64))

@@ -9,12 +9,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from conftest import study_of
 from fanin import runs, wire_tcp
 from fanin.run_folder import RunError
 from fanin.wire_tcp import Flow
 from fanin_papers import dart_testbed, on_wire
 from fanin_papers.catalogue import EXPERIMENTS
-from fanin_papers.experiment import Measures, Row, job, run_experiment
+from fanin_papers.experiment import Measures, Row, job
 from fanin_papers.hpcc_runs import DCQCN
 
 
@@ -23,7 +24,7 @@ def test_a_testbed_on_the_wire_is_the_simulators(root: Path, tmp_path: Path) -> 
     base = runs.Job.of(root / "papers" / "specs" / one.spec)
     places = [(key[0], job(base, key, change).wire) for key, change in one.sweep(True).items()]
     assert places == [("simulator", False), ("wire", True)] * 2
-    study = run_experiment(one, root / "papers" / "specs", quick=True, progress=False)
+    study = study_of(one, root / "papers" / "specs", quick=True)
     first, *rest = study.rows()
     assert (first.ours, first.verdict) == ("2", "holds")
     assert [row.claim for row in rest] == ["hpcc-fig9ab-longshort (on the wire)"] * 3
@@ -75,7 +76,7 @@ def test_a_sender_is_slower_from_its_first_long_gap_on() -> None:
 def test_shares_of_less_than_the_line_drain_queues(root: Path) -> None:
     one = EXPERIMENTS["dart-headroom"]
     simulated = {key: change for key, change in one.sweep(False).items() if key[0] == "simulator"}
-    study = run_experiment(replace(one, sweep=lambda _: simulated), root / "papers" / "specs", progress=False)
+    study = study_of(replace(one, sweep=lambda _: simulated), root / "papers" / "specs")
     of = {str(key[1]): measured for key, measured in study.measures.items()}
     assert of["1"]["left_kb"][0] > 100
     assert of["0.98"]["left_kb"] == of["0.96"]["left_kb"] == [0]

@@ -2,29 +2,30 @@
 
 import json
 import pickle
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import inf
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
-from conftest import Command
-from fanin import _core, runs
-from fanin.cli.common import CommandError
-from fanin.cli.options import AtOnce
+from conftest import Command, study_of
+from fanin import _core, jobs
+from fanin.cli import AtOnce, CommandError
+from fanin.jobs import Job
 from fanin.result import Result
 from fanin.run_folder import RunError
-from fanin.runs import Job
-from fanin_papers import SPECS, campaign, claims, commands, experiment, matrix_page
+from fanin_papers import SPECS, campaign, claims, commands, matrix_page
 from fanin_papers.catalogue import EXPERIMENTS
+from fanin_papers.common import over_seeds, points, pooled
 from fanin_papers.dctcp_buffers import ring
 from fanin_papers.dctcp_convergence import settled
 from fanin_papers.experiment import (
@@ -38,11 +39,8 @@ from fanin_papers.experiment import (
     band,
     gain_band,
     job,
+    judge,
     order,
-    over_seeds,
-    points,
-    pooled,
-    run_experiment,
     strict,
 )
 from fanin_papers.hpcc_measures import ack_way_us
@@ -154,6 +152,37 @@ SMALL = Experiment(
 """An experiment on a spec of these tests."""
 
 
+# Rows
+
+
+def test_rows_are_written_as_they_are_printed() -> None:
+    ours = 3.14159
+    found = Row.table(f"""
+        a-claim
+        a number, ms | about 3 | {ours:.2f} | at most 4 | {strict(ours <= 4)}
+        a long one that goes on below
+            | | none | above 4
+            | ({strict(ours > 4)})
+        a-claim (with a change)
+        the same | 3 | 3 | any | calibrated
+    """)
+    assert found == [
+        Row("a-claim", "a number, ms", "about 3", "3.14", "at most 4", "holds"),
+        Row("a-claim", "a long one that goes on below", "", "none", "above 4", "differs", judged=False),
+        Row("a-claim (with a change)", "the same", "3", "3", "any", "calibrated"),
+    ]
+    assert not any(row.judged for row in Row.table("x\na | b | c | d | holds", judged=False))
+    assert Row.of("x", "a | b | c | d | close") == Row("x", "a", "b", "c", "d", "close")
+
+
+@pytest.mark.parametrize("line", ["a | b | c | holds", "a | b | c | d | e | holds", "a | b | c | d | held"])
+def test_a_row_with_other_columns_or_an_unknown_verdict_is_refused(line: str) -> None:
+    with pytest.raises(
+        ValueError, match=re.escape(f'"{line}" is not a row: what | the paper | ours | accept | verdict')
+    ):
+        Row.table(f"x\n{line}")
+
+
 # The command
 
 
@@ -212,31 +241,11 @@ def test_each_run_of_each_experiment_has_a_spec_that_can_run(root: Path) -> None
 
 
 def test_a_study_measures_each_run_of_the_sweep(root: Path) -> None:
-    study = run_experiment(SMALL, root / "tests" / "data", workers=2, progress=False)
-    assert study.complete
+    study = study_of(SMALL, root / "tests" / "data")
     assert study.measures == {("point", 0, seed): {"seed": [seed]} for seed in (1, 2, 3)}
     assert [row.verdict for row in study.rows()] == ["holds"]
-    quick = run_experiment(SMALL, root / "tests" / "data", quick=True, progress=False)
-    assert quick.complete
+    quick = study_of(SMALL, root / "tests" / "data", quick=True)
     assert list(quick.measures) == [("point", 0, 1)]
-
-
-@pytest.mark.parametrize(("begun", "stopped"), [(3, 2), (2, 1), (1, 0), (0, 0)])
-def test_after_ctrl_c_a_study_is_not_complete(
-    begun: int, stopped: int, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def some(jobs: Sequence[Job], take: Callable[[Result], Measured | None], **_: object) -> list[Measured | None]:
-        """As `map_jobs` does after Ctrl-C: of the jobs that had begun, the later ones were stopped."""
-        made = [
-            SimpleNamespace(cancelled=at >= stopped, manifest={"seed": job.seed, "packet_hops": 10}, label=job.label)
-            for at, job in enumerate(jobs)
-        ]
-        return [take(cast("Result", result)) for result in made[:begun]]
-
-    monkeypatch.setattr(experiment, "map_jobs", some)
-    study = run_experiment(SMALL, root / "tests" / "data")
-    assert not study.complete
-    assert study.measures == {("point", 0, seed): {"seed": [seed]} for seed in (1, 2, 3)[:stopped]}
 
 
 def test_of_a_study_that_was_stopped_nothing_is_written(
@@ -251,29 +260,27 @@ def test_of_a_study_that_was_stopped_nothing_is_written(
 
 def test_finished_runs_are_kept_and_not_run_again(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    before = runs.map_jobs
 
-    def counted(jobs: Sequence[Job], *rest: Any, **more: Any) -> Any:
-        ran.extend(job.label for job in jobs)
-        return before(jobs, *rest, **more)
+    def note(_: object, key: str) -> None:
+        ran.append(key)
 
-    monkeypatch.setattr(experiment, "map_jobs", counted)
+    monkeypatch.setattr(jobs._Landing, "begun", note)
 
     def study(one: Experiment, *, quick: bool = False) -> Study:
         ran.clear()
-        return run_experiment(one, root / "tests" / "data", quick=quick, progress=False, keep=tmp_path)
+        return study_of(one, root / "tests" / "data", quick=quick, keep=tmp_path)
 
     short = study(SMALL, quick=True)
-    assert ran == ["point/0/1"]
+    assert ran == ["small/point/0/1"]
     whole = study(SMALL)
-    assert ran == ["point/0/2", "point/0/3"]
+    assert ran == ["small/point/0/2", "small/point/0/3"]
     assert study(SMALL) == whole
     assert ran == []
     assert whole.packet_hops > short.packet_hops > 0
     # Another spec is another run, and so is a damaged file.
     changed = replace(SMALL, sweep=lambda _: {("point", 0, 1): Change("none", ("measure.window=1 ms",))})
-    assert study(changed).complete
-    assert ran == ["point/0/1"]
+    study(changed)
+    assert ran == ["small/point/0/1"]
     for file in tmp_path.rglob("*.json"):
         file.write_text("{", encoding="utf-8")
     assert study(SMALL) == whole
@@ -312,7 +319,7 @@ def test_a_short_version_says_so_on_its_picture() -> None:
         return drawn[-1]
 
     for quick in (True, False):
-        Study(replace(SMALL, draw=draw), {}, complete=True, quick=quick).picture()
+        Study(replace(SMALL, draw=draw), {}, quick=quick).picture()
     assert [[text.get_text() for text in figure.texts] for figure in drawn] == [["short version"], []]
 
 
@@ -332,19 +339,19 @@ def test_a_campaign_runs_the_longest_first_and_hands_over_each_study_when_it_is_
     def note(_: object, key: str) -> None:
         begun.append(key)
 
-    monkeypatch.setattr(campaign._Landing, "begun", note)
+    monkeypatch.setattr(jobs._Landing, "begun", note)
     studies: list[Study] = []
     with ThreadPoolExecutor(1) as pool:
         assert plan.run(studies.append, executor=pool, progress=False)
     assert begun == [f"{name}/point/0/{seed}" for name in ("b", "a") for seed in (1, 2, 3)]
     assert [study.experiment.id for study in studies] == ["b", "a"]
-    assert studies[1] == run_experiment(experiments[0], data, progress=False)
+    assert studies[1] == study_of(experiments[0], data)
     # What is kept is not run again.
     again = campaign.Campaign(experiments, data, keep=tmp_path)
     studies.clear()
     assert again.runs == 0
     assert again.run(studies.append, progress=False)
-    assert [study.complete for study in studies] == [True, True]
+    assert [study.experiment.id for study in studies] == ["a", "b"]
 
 
 def test_a_campaign_in_processes_measures_the_same() -> None:
@@ -353,7 +360,7 @@ def test_a_campaign_in_processes_measures_the_same() -> None:
     plan = campaign.Campaign(chosen, SPECS, quick=True)
     assert plan.run(lambda study: studies.update({study.experiment.id: study}), workers=2, progress=False)
     for one in chosen:
-        assert studies[one.id] == run_experiment(one, SPECS, quick=True, progress=False)
+        assert studies[one.id] == study_of(one, SPECS, quick=True)
 
 
 def test_what_a_campaign_measures_can_be_sent_to_its_workers() -> None:
@@ -377,7 +384,7 @@ def fails(_: Result) -> Measured:
 
 def test_a_study_is_saved_with_its_rows(tmp_path: Path) -> None:
     measured: dict[Key, Measured] = {("point", 0, seed): {"seed": [seed]} for seed in (1, 2)}
-    picture, table = Study(replace(SMALL, id="half"), measured, complete=True).save(tmp_path / "new" / "folder")
+    picture, table = Study(replace(SMALL, id="half"), measured).save(tmp_path / "new" / "folder")
     assert picture.name == "half.png"
     assert json.loads(table.read_text()) == {
         "experiment": "half",
@@ -479,13 +486,12 @@ def test_a_claim_without_a_margin_holds_or_differs() -> None:
 def test_the_words_of_a_criterion_judge_a_number(
     rule: Literal["strict", "band", "gain"], value: float, form: str, accept: str, ours: str, verdict: str
 ) -> None:
-    row = Row.by(rule, "claim", "what", "paper", value, form, accept, " (told)")
-    assert (row.ours, row.accept, row.verdict) == (f"{ours} (told)", accept, verdict)
+    assert judge(rule, value, form, accept, " (told)") == f"{ours} (told) | {accept} | {verdict}"
 
 
 def test_words_that_are_no_criterion_are_an_error() -> None:
-    with pytest.raises(ValueError, match='row "what": "always" is no criterion'):
-        Row.by("strict", "claim", "what", "paper", 1.0, ".0f", "always")
+    with pytest.raises(ValueError, match='"always" is no criterion'):
+        judge("strict", 1.0, ".0f", "always")
 
 
 # The sawtooth

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from conftest import study_of
 from fanin import Result
-from fanin_papers.captured import tcp_packets
 from fanin_papers.catalogue import EXPERIMENTS
-from fanin_papers.experiment import Change, Study, run_experiment
+from fanin_papers.experiment import Change
 from fanin_papers.rcc_completion import groups
 from fanin_papers.rcc_incast import most_packets, second_round
 from fanin_papers.rcc_motivation import GAIN, estimate
@@ -18,8 +18,8 @@ from fanin_papers.rcc_motivation import GAIN, estimate
 
 def test_a_capture_tells_what_the_results_tell(root: Path) -> None:
     def compared(result: Result) -> dict[str, list[float]]:
-        packets = tcp_packets(result)
-        data = packets.filter(pl.col("payload") > 0, port="sw0>h0")
+        packets = result.packets()
+        data = packets.filter(pl.col("payload_bytes") > 0, port="sw0>h0")
         by_sender = data.group_by("sender").agg(pl.len(), pl.col("marked").sum()).sort("sender")
         flows = result.flows().sort("src")
         assert by_sender["sender"].to_list() == flows["src"].to_list()
@@ -33,7 +33,7 @@ def test_a_capture_tells_what_the_results_tell(root: Path) -> None:
         # The SYN counts as a byte.
         assert 0 <= first - (acks["ack"].to_numpy().max() - 1) <= 20 * 1460
         assert acks["time_ps"].is_sorted()
-        assert acks["payload"].to_numpy().max() == 0
+        assert acks["payload_bytes"].to_numpy().max() == 0
         assert data["seq"].to_numpy().min() == 1
         assert acks.filter(pl.col("ack") > 1)["echo"].sum() == pytest.approx(
             by_sender.filter(sender=1)["marked"].item(), abs=5
@@ -45,7 +45,7 @@ def test_a_capture_tells_what_the_results_tell(root: Path) -> None:
         sweep=lambda _: {("exact", 1, 1): Change(None, ('measure.window="20 ms"',))},
         measure=compared,
     )
-    study: Study = run_experiment(short, root / "papers" / "specs", progress=False)
+    study = study_of(short, root / "papers" / "specs")
     assert study.measures["exact", 1, 1]["marked"][0] > 100
 
 
@@ -91,7 +91,7 @@ def test_packets_wait_from_their_last_bit_until_they_leave() -> None:
         {
             "port": ["h1>sw0", "h2>sw0", "h3>sw0", "sw0>h0", "sw0>h0", "sw0>h0"],
             "time_ps": [0, 0, 11_780_000, 52_000_000, 64_000_000, 76_000_000],
-            "payload": [1460, 1460, 0, 1460, 1460, 0],
+            "payload_bytes": [1460, 1460, 0, 1460, 1460, 0],
         }
     )
     assert most_packets(packets) == 2

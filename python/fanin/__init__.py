@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         SwitchProgram,
         Verdict,
         __version__,
+        schemes,
     )
     from fanin.causes import Why, why
     from fanin.comparing import compare, every_scheme, load_comparison
@@ -103,6 +104,7 @@ __all__ = [
     "report",
     "run",
     "run_hpcc",
+    "schemes",
     "sweep",
     "tx_time",
     "why",
@@ -157,6 +159,7 @@ _HOME = {
     "report": "reporting",
     "run": "runs",
     "run_hpcc": "hpcc",
+    "schemes": "_core",
     "sweep": "sweeps.sweeping",
     "tx_time": "own_schemes",
     "why": "causes",

@@ -91,15 +91,17 @@ class RunResult:
         """Writes the run folder atomically; raises `OSError`."""
 
 @type_check_only
-class Scheme(TypedDict):
+class SchemeRow(TypedDict):
     """One preset of a scheme."""
 
     id: str
+    """Its name in specs."""
     file: str
     """The name of the file that implements it; presets of one file share its manual."""
     presets: list[str]
     """All presets of that file."""
     manual: str
+    """In Markdown."""
 
 def resolve(
     spec: Spec,
@@ -276,7 +278,7 @@ def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) 
 
 def bench(case: str, threads: int, scale: float, scheme: str | None = None) -> str: ...
 def bench_cases() -> list[tuple[str, str]]: ...
-def schemes() -> list[Scheme]: ...
+def schemes() -> list[SchemeRow]: ...
 def schema() -> str: ...
 def columns() -> str: ...
 def toml_as_json(text: str) -> str | None: ...

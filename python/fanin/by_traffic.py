@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from fanin.run_folder import TrafficSummary
     from fanin.run_tables import RunTables
 
+__all__ = [
+    "Traffic",
+    "busiest_port",
+    "by_traffic",
+    "counted_at",
+    "slowest",
+]
+
 
 @dataclass(frozen=True)
 class Traffic:

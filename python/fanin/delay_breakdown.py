@@ -13,6 +13,25 @@ from fanin.run_folder import RunError
 if TYPE_CHECKING:
     from fanin.run_tables import RunTables
 
+__all__ = [
+    "Breakdown",
+    "Link",
+    "Part",
+    "Step",
+    "at_host",
+    "breakdown",
+    "by_cause",
+    "by_port",
+    "flow_row",
+    "follow",
+    "headline",
+    "hop_delays",
+    "parts_of",
+    "pick",
+    "traced",
+    "verdict",
+]
+
 STEPS = {
     "packet": pl.Int64,
     "seq_bytes": pl.Int64,

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 
     from fanin.explanation import Explanation
 
+__all__ = [
+    "HpccJob",
+    "compare_hpcc",
+    "explain_hpcc",
+    "plot_slowdown",
+    "read_fct",
+    "read_trace",
+    "run_hpcc",
+    "slowdown_by_size",
+]
+
 
 @dataclass(frozen=True)
 class HpccJob:

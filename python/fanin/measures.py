@@ -1,4 +1,14 @@
-"""The numbers that tables and plots show, taken from runs."""
+"""The numbers that tables and plots show, taken from runs.
+
+```python
+import fanin
+from fanin import measures
+
+run = fanin.run("tests/data/tiny.toml", progress=False)
+times_us = measures.completion_us(measures.reported(run))
+print(measures.percentile(times_us, 990), measures.jain(times_us))
+```
+"""
 
 from __future__ import annotations
 
@@ -10,13 +20,45 @@ import numpy as np
 import polars as pl
 
 from fanin import spec
-from fanin.over_seeds import estimate
+from fanin.over_seeds import Estimate, estimate
 from fanin.run_folder import RunError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fanin.run_tables import RunTables
+
+__all__ = [
+    "Estimate",
+    "bin_texts",
+    "by_scheme",
+    "completion_cdf",
+    "completion_us",
+    "estimate",
+    "group_names",
+    "jain",
+    "least_count",
+    "messages",
+    "nearest_rank",
+    "of_sizes",
+    "percentile",
+    "queries",
+    "queue_place",
+    "queue_tail",
+    "ran_on",
+    "reported",
+    "scheme_name",
+    "seeds_of",
+    "size_bins",
+    "size_text",
+    "sizes",
+    "sizes_text",
+    "slowdown_by_size",
+    "span_us",
+    "unfinished_gbps",
+    "utilisation_by_tier",
+    "window_ps",
+]
 
 
 def scheme_name(result: RunTables) -> str:
@@ -94,9 +136,14 @@ def seeds_of(results: Sequence[RunTables]) -> int:
     return max(len(runs) for runs in by_scheme(results).values())
 
 
+def window_ps(result: RunTables) -> tuple[int, int]:
+    """The measured window in picoseconds, its end excluded. It ends earlier if no message is left to post."""
+    return spec.window_ps(result.spec)
+
+
 def span_us(result: RunTables) -> float:
     """The length of the measured window, which ends with the run if that ended within it."""
-    begin, end = spec.window_ps(result.spec)
+    begin, end = window_ps(result)
     return max(0, min(end, result.manifest["simulated_ps"]) - begin) / 1e6
 
 
@@ -138,7 +185,7 @@ def queries(result: RunTables) -> pl.DataFrame:
     requests, answers = pl.col("request"), pl.col("request").not_()
     # An answer that its server had not posted when the run stopped is not in the table.
     whole = (end.null_count() == 0) & (answers.sum() >= requests.sum())
-    in_window = begun.is_between(*spec.window_ps(result.spec), closed="left")
+    in_window = begun.is_between(*window_ps(result), closed="left")
     groups = (
         result.flows().filter(pl.col("group").is_not_null()).group_by("traffic", "scheme", "group", maintain_order=True)
     )

@@ -9,6 +9,16 @@ of the receiver's link.
 
 from __future__ import annotations
 
+__all__ = [
+    "PACKETS_PER_S",
+    "SEGMENT",
+    "completion_s",
+    "rcc_completion_s",
+    "rcc_queueing_s",
+    "window_bytes",
+    "windows",
+]
+
 SEGMENT = 1460
 """Payload of a packet of 1,500 B."""
 

@@ -25,6 +25,33 @@ if TYPE_CHECKING:
 
     from fanin.run_tables import RunTables
 
+__all__ = [
+    "Pauses",
+    "bottleneck_switch",
+    "failures",
+    "fairness_curve",
+    "fairness_over_time",
+    "goodput_curve",
+    "goodput_over_time",
+    "how_to_measure",
+    "message_number",
+    "missing",
+    "none_of_watched",
+    "own_values",
+    "pause_counts",
+    "pauses_left_out",
+    "pauses_of",
+    "pauses_over_time",
+    "queue_curve",
+    "queue_over_time",
+    "queue_samples",
+    "rates_curve",
+    "rates_over_time",
+    "receiver_curve",
+    "sender_curve",
+    "switch_curve",
+]
+
 NO_WINDOW = 2.0**62
 """From this value on a window stands for none."""
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 class Result(RunTables):
     """One run. Its tables are Polars frames whose column names carry units; a missing value is null."""
 
+    loaded_from: Path | None = None
+    """The run folder that it was read from; None for a run of this process."""
+
     @staticmethod
     def of(core: _core.RunResult, *, label: str, given: object | None = None) -> Result:
         """Wraps the result of the native module. `given` is the table of flows that the run was given, if any."""
@@ -76,6 +79,37 @@ class Result(RunTables):
         from fanin.over_time import queue_samples
 
         return queue_samples(self)
+
+    def numbers(self) -> dict[str, float | None]:
+        """The numbers of the run as in the table of a comparison, by the names of its columns: counts of messages, FCTs
+        and slowdowns, marks, drops, pauses. None for a number that makes no sense here, or a percentile of too few
+        messages."""
+        from fanin.rows import numbers
+
+        return numbers(self)
+
+    def packets(self) -> pl.DataFrame:
+        """The packets of the spec's `measure.capture`, one row each, in order of time.
+
+        `port` is the port that sent it and `time_ps` the time of its first bit; `wire_bytes` is its length on the wire;
+        `sender` and `receiver` are the numbers of its hosts; `marked` is its CE codepoint. Null for packets of another
+        kind: under TCP `payload_bytes`, the numbers `seq` and `ack` in bytes, and the flag ECE as `echo`; under RoCEv2
+        the `opcode` and the packet number `psn` of the BTH; of Dart's ACKs the share of the line, `parts` out of `of`.
+        PFC's frames and credits are no IP packets and are left out, and so is what `max_size` cut off: see
+        docs/traces.md.
+
+        Raises `RunError` if packets were not captured.
+        """
+        from fanin.packets import packets
+
+        try:
+            if self.loaded_from is not None:
+                return packets((self.loaded_from / CAPTURE).read_bytes())
+            with tempfile.TemporaryDirectory() as scratch:
+                return packets((self.save(Path(scratch) / "run") / CAPTURE).read_bytes())
+        except FileNotFoundError:
+            said = 'packets were not captured; set measure.capture = { links = ["h0>tor0"] }'
+            raise RunError(f"{self.label}: {said}") from None
 
     def pause_trees(self) -> pl.DataFrame:
         """One row per tree of pauses: its origin, depth, ports, and the largest share of capacity that it suppressed at
@@ -223,11 +257,15 @@ def load(folder: str | os.PathLike[str]) -> Result:
         _arrow=table,
         _core_result=None,
         given_flows=pl.read_csv(given, schema_overrides=_OF_GIVEN) if given.exists() else None,
+        loaded_from=root,
     )
 
 
 CONFIGURATION = "configuration.toml"
 """The file in a run folder with the configuration of the ns-3 HPCC simulator that ran as it is, instead of a spec."""
+
+CAPTURE = "capture.pcapng"
+"""The file in a run folder with the packets of the links of `measure.capture`."""
 
 GIVEN_FLOWS = "given_flows.csv"
 """The file in a run folder with the flows that the run was given as a table."""

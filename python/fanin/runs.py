@@ -201,6 +201,7 @@ WIRE_MEMBER = (sys.executable, "-c", "from fanin import _core; _core.wire_member
 
 
 PLACES = ("simulator", "wire")
+"""Where a spec can run."""
 
 
 def check_places(on: Sequence[str]) -> None:

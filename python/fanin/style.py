@@ -2,6 +2,13 @@
 
 A family of schemes shares a hue of the palette of Okabe and Ito, which can be told apart under every common form
 of colour blindness. Its members differ by shade, dash and marker.
+
+```python
+from fanin.style import style_of, styles_of
+
+print(style_of("hpcc").colour, style_of("hpcc").dash)
+print({name: style.marker for name, style in styles_of(["hpcc", "hpcc (load=50 %)", "my-own"]).items()})
+```
 """
 
 from __future__ import annotations
@@ -18,6 +25,8 @@ from typing import Any
 
 from fanin import _core, own_schemes
 
+__all__ = ["COLOURS", "MORE_COLOURS", "Style", "colours", "style_of", "styles_of"]
+
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
     "#0072B2",
     "#D55E00",
@@ -28,6 +37,7 @@ BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
     "#000000",
 )
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+"""The palette: blue, vermillion, green, purple, orange, sky blue, black, as `#rrggbb`."""
 
 FAMILIES = {
     "dart": BLUE,

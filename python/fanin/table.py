@@ -1,4 +1,14 @@
-"""Tables for the terminal."""
+"""Tables for the terminal: texts in columns, and numbers as text, each in a unit that fits it.
+
+```python
+from rich import print
+
+from fanin import table
+
+rows = [["hpcc", table.time(31.4), table.share(0.0123)], ["dcqcn", table.time(1734.0), table.share(None)]]
+print(table.plain(["scheme", "FCT p99", "marked"], rows, right=["FCT p99", "marked"]))
+```
+"""
 
 from __future__ import annotations
 
@@ -20,14 +30,9 @@ from fanin.measures import by_scheme, least_count, unfinished_gbps
 from fanin.over_seeds import Estimate
 from fanin.over_time import message_number
 from fanin.quantities import QUANTITIES
-from fanin.shown import NONE as NONE
+from fanin.shown import NONE, count, gbps, number, share, time
 from fanin.shown import SHOWN as SHOWN
-from fanin.shown import count as count
 from fanin.shown import estimated as estimated
-from fanin.shown import gbps as gbps
-from fanin.shown import number as number
-from fanin.shown import share as share
-from fanin.shown import time as time
 from fanin.side_by_side import MOST_COLUMNS, MOST_ROWS, SECTIONS, main_numbers, only_one
 from fanin.side_by_side import Line as Line
 from fanin.side_by_side import SideBySide as SideBySide
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from fanin.rows import Compared
     from fanin.run_tables import RunTables
 
+__all__ = ["NONE", "count", "gbps", "number", "plain", "share", "time"]
 
 UNFINISHED = QUANTITIES["unfinished"].row
 DROPS = QUANTITIES["drops"].row

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 LINE = 110
 """Longer signatures have a line per parameter."""
 
-CLASSES = ["fanin._core.Progress", "fanin._core.ArrowTable"]
+CLASSES = ["fanin._core.Progress", "fanin._core.ArrowTable", "fanin._core.SchemeRow"]
 """Classes of objects that the package passes to callers."""
 
 TYPES = [
@@ -29,7 +29,20 @@ TYPES = [
 INTERNAL = {"Result": ("of",)}
 """Public members that only the package itself can use."""
 
-MODULES = ["plot", "measures", "by_traffic", "over_time", "delay_breakdown", "style", "hpcc", "oitcp", "wire"]
+MODULES = [
+    "plot",
+    "measures",
+    "by_traffic",
+    "over_time",
+    "delay_breakdown",
+    "style",
+    "table",
+    "jobs",
+    "hpcc",
+    "oitcp",
+    "wire",
+    "cli",
+]
 """Modules for users, besides the package itself."""
 
 

@@ -147,13 +147,7 @@ def split_label(label: str) -> tuple[str, str]:
     return claim, setting.removesuffix(")")
 
 
-def _claim(
-    id_: str,
-    paper: str,
-    facts: Mapping[str, Any],
-    rows: Sequence[Row],
-    versions: Mapping[str, str],
-) -> Claim:
+def _claim(id_: str, paper: str, facts: Mapping[str, Any], rows: Sequence[Row], versions: Mapping[str, str]) -> Claim:
     tests = tuple(facts.get("tests", ()))
     settings = tuple(facts.get("settings", ("",)))
     verdict = facts.get("verdict") or verdict_of(rows, settings)

@@ -3,6 +3,25 @@
 Exit codes: 0 success, 1 a run failed, 2 a spec or a command line is wrong, 130 after Ctrl-C, 143 after SIGTERM.
 
 With `--json` a command prints one document; where it fails, `{"ok": false, "exit_code": ..., "errors": [...]}`.
+
+Another package adds commands by an entry point of the group `fanin.commands`, a function that gets the Typer app:
+
+```python
+import typer
+
+from fanin.cli import AsJson, emit, need, show
+from fanin.table import plain
+
+
+def length(spec: str, as_json: AsJson = False) -> None:
+    need(spec.endswith(".toml"), f"{spec}: not a .toml file")
+    letters = len(open(spec).read())
+    emit({"letters": letters}) if as_json else show(plain(["spec", "letters"], [[spec, str(letters)]]))
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command("length")(length)
+```
 """
 
 from __future__ import annotations
@@ -17,7 +36,41 @@ import typer
 
 from fanin import _core, own_schemes, stopping
 from fanin.cli import errors, gen, others, results, runs, schemes, specs, studies, sweeps, watching, wire
-from fanin.cli.common import FAILED, INTERRUPTED, WRONG_SPEC, CommandError, tell
+from fanin.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    WRONG_SPEC,
+    CommandError,
+    emit,
+    meant,
+    need,
+    show,
+    stderr,
+    stdout,
+    tell,
+    warn,
+)
+from fanin.cli.options import AsJson, AtOnce, Workers, grouped
+from fanin.stopping import stoppable
+
+__all__ = [
+    "FAILED",
+    "INTERRUPTED",
+    "WRONG_SPEC",
+    "AsJson",
+    "AtOnce",
+    "CommandError",
+    "Workers",
+    "emit",
+    "grouped",
+    "meant",
+    "need",
+    "show",
+    "stderr",
+    "stdout",
+    "stoppable",
+    "warn",
+]
 
 app = typer.Typer(
     cls=others.Commands,

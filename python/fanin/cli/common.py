@@ -22,8 +22,11 @@ IDEALS = ("store-and-forward", "hpcc", "lone-run")
 """The values of `--ideal`."""
 
 FAILED = 1
+"""The exit code after a run failed."""
 WRONG_SPEC = 2
+"""The exit code of a wrong spec or command line."""
 INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 
 
 class CommandError(Exception):

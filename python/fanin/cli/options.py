@@ -51,7 +51,9 @@ Out = Annotated[
 Parquet = Annotated[bool, typer.Option("--parquet", help="Write tables as Parquet instead of Arrow IPC.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace results of earlier runs.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+"""The option `--json` of a command."""
 Workers = Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs at once; one per processor by default.")]
+"""The option `--workers`."""
 Threads = Annotated[
     int | None,
     typer.Option(

@@ -5,13 +5,29 @@ chooses the format (png, pdf, svg); without a file the figure is only returned. 
 seeds: pooled in a distribution, elsewhere their mean with an interval; the title says which. A scheme has the same
 colour, dash and marker in every picture (`fanin.style`). A quantity that was not measured raises `RunError` with the
 line of the spec that would measure it.
+
+For pictures of one's own there are `scheme_line`, `indexed_line`, `label_axes` and others, on Matplotlib's axes:
+
+```python
+from matplotlib.figure import Figure
+
+from fanin import plot
+
+figure = Figure(figsize=(6, 4), layout="constrained")
+axes = figure.subplots()
+for scheme, goodput in {"dctcp": [9.1, 8.7, 8.0], "newreno": [9.0, 4.1, 0.7]}.items():
+    axes.plot([8, 16, 32], goodput, label=scheme, **plot.scheme_line(scheme))
+plot.label_axes(axes, "goodput of an incast", "senders", "goodput (Gb/s)")
+figure.savefig("incast.png")
+```
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from fanin.plot.base import indexed_line, label_axes, scheme_line, thin
+from fanin.plot.axes import set_axis
+from fanin.plot.base import indexed_line, label_axes, legend_below, scheme_line, shades, thin
 from fanin.plot.distributions import comparison, completion, queues, slowdown_by_size
 from fanin.plot.flows import flows
 from fanin.plot.network import utilisation
@@ -35,12 +51,15 @@ __all__ = [
     "goodput",
     "indexed_line",
     "label_axes",
+    "legend_below",
     "pause_trees",
     "pauses",
     "queue_over_time",
     "queues",
     "rates",
     "scheme_line",
+    "set_axis",
+    "shades",
     "slowdown_by_size",
     "thin",
     "timeline",
