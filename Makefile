@@ -208,6 +208,8 @@ validate: setup ## our results beside the ns-3 HPCC simulator's and uet-htsim's,
 	FANIN_GOLDEN=$(abspath $(GOLDEN)) cargo test --locked --quiet -p fanin-ns3 --test golden -- --skip traces
 	$(if $(wildcard $(GOLDEN)/uec),FANIN_GOLDEN_UEC=$(abspath $(GOLDEN))/uec \
 		cargo test --locked --quiet --release -p fanin-uet --test golden -- --nocapture)
+	$(if $(wildcard $(GOLDEN)/ai),FANIN_GOLDEN_AI=$(abspath $(GOLDEN))/ai \
+		cargo test --locked --quiet -p fanin-formats --test graphs -- --nocapture)
 	$(BIN)/fanin validate $(GOLDEN) --out docs/validation
 
 papers: setup ## the papers' experiments: pictures into docs/papers, our numbers beside theirs into the package (15 minutes)

@@ -137,6 +137,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "examples/wire/incast.toml", folder / "examples/wire")
     (folder / "tree.topo").write_text(TREE)
     (folder / "matrix.cm").write_text(MATRIX)
+    graphs = ROOT / "crates" / "formats" / "tests" / "data"
+    shutil.copy(graphs / "goal" / "gather_8_4096.goal", folder / "step.goal")
+    for rank in range(4):
+        shutil.copy(graphs / "all_reduce" / f"all_reduce.{rank}.et", folder / f"trace.{rank}.et")
     choose = "def choose(self, packet, hash, choices):\n        return 0\n"
     (folder / "my_policy.py").write_text(f"import fanin\nclass MyPolicy(fanin.Balancer):\n    {choose}")
     for line in (

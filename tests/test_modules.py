@@ -12,7 +12,7 @@ CRATES = sorted(manifest.parent.name for manifest in (ROOT / "crates").glob("*/C
 
 
 FLOORS = {
-    "specs": "_core spec spec_types run_folder files quantities own_checks own_schemes",
+    "specs": "_core spec spec_types run_folder files graphs quantities own_checks own_schemes",
     "numbers": "run_tables measures over_seeds over_time pause_trees by_traffic ideals rows sweeps sweeps.columns "
     "sweeps.means shown delay_breakdown oitcp packets",
     "pictures": "style side_by_side traffic_table table plot hpcc_plot",

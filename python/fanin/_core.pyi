@@ -276,6 +276,12 @@ def ideals(
 def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
+def graphs_check(path: str) -> tuple[int, list[str]]:
+    """The number of ranks of a schedule, or of traces by the one of any rank, and warnings; raises `SpecError`."""
+
+def graphs_finish(path: str, parameters: str) -> list[int]:
+    """When each rank has finished by LogGOPS, in ns, with "L=..,o=..,g=..,G=..,O=..,S=.."; raises `SpecError`."""
+
 def bench(case: str, threads: int, scale: float, scheme: str | None = None) -> str: ...
 def bench_cases() -> list[tuple[str, str]]: ...
 def schemes() -> list[SchemeRow]: ...

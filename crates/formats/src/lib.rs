@@ -4,7 +4,10 @@
 //! never allocated based on an unverified count in a file.
 #![forbid(unsafe_code)]
 
+pub mod chakra;
 mod error;
+pub mod goal;
+pub mod graphs;
 pub mod hpcc;
 pub mod htsim;
 pub mod pcapng;

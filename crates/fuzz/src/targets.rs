@@ -1,6 +1,8 @@
 //! The readers.
 
 use crate::frames;
+use fanin_formats::chakra;
+use fanin_formats::goal::Goal;
 use fanin_formats::hpcc::trace::{Header, Packet, PortRate, Record, read_trace};
 use fanin_formats::hpcc::{
     Config, ConfigFile, Delay, Link, SizeCdf, Topology, check, check_any, flows_to_text, read_fct, read_flows,
@@ -44,6 +46,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "hpcc-tr", run: hpcc_tr, seeds: trace_seeds },
     Target { name: "htsim-matrix", run: fanin_formats::htsim::fuzz_matrix, seeds: || texts(&[MATRIX]) },
     Target { name: "htsim-topo", run: fanin_formats::htsim::fuzz_topo, seeds: || texts(&[TREE]) },
+    Target { name: "goal", run: fanin_formats::goal::fuzz, seeds: schedules },
+    Target { name: "chakra", run: fanin_formats::chakra::fuzz, seeds: traces },
     Target { name: "flow-table", run: fanin_formats::tables::fuzz_flows, seeds: || texts(&[FLOW_TABLE]) },
     Target { name: "link-table", run: fanin_formats::tables::fuzz_links, seeds: || texts(&[LINK_TABLE, WITH_NODES]) },
     Target {
@@ -62,6 +66,22 @@ fn frame(bytes: &[u8]) {
 
 fn pcapng(bytes: &[u8]) {
     fanin_formats::pcapng::fuzz(bytes);
+}
+
+/// A schedule in both forms.
+fn schedules() -> Vec<Vec<u8>> {
+    let binary = Goal::read(SCHEDULE.as_bytes(), "f.goal").map(|goal| goal.to_binary());
+    binary.into_iter().chain([SCHEDULE.into()]).collect()
+}
+
+/// The traces of that schedule.
+fn traces() -> Vec<Vec<u8>> {
+    let goal = Goal::read(SCHEDULE.as_bytes(), "f.goal").unwrap_or_default();
+    let written = goal.sources().into_iter().map(|mut nodes| {
+        let mut bytes = Vec::new();
+        chakra::write(&mut nodes, &mut bytes, "f").map(|()| bytes)
+    });
+    written.flatten().collect()
 }
 
 /// A capture of one interface and two packets.
@@ -115,6 +135,21 @@ s0,h1,1 us,100 Gbps
 h1,host
 h0,host
 s0,switch
+";
+
+const SCHEDULE: &str = "num_ranks 2
+rank 0 { // sends
+a: calc 2000
+b: send 1000b to 1 tag 5 cpu 1
+b requires a
+}
+rank 1 {
+a: calc 1000 cpu 1
+b: recv 1000b from 0 tag 5 nic 1 /* receives */
+c: calc 1
+c requires b
+c requires a
+}
 ";
 
 const TREE: &str = "\

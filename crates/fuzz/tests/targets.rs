@@ -36,6 +36,7 @@ fn nothing_is_allocated_on_the_word_of_a_file() {
         ("hpcc-flows", "4000000000\n0 1 3 100 1 2.0\n"),
         ("hpcc-trace-nodes", "4000000000\n0\n"),
         ("hpcc-config", "KMAX_MAP 4000000000 100000000000 1"),
+        ("goal", "num_ranks 4000000000\nrank 0 { }\n"),
         ("hpcc-tr", "\u{7f}\u{7f}\u{7f}\u{7f}"),
     ] {
         run(target(name), input.as_bytes()).unwrap();
@@ -57,9 +58,12 @@ fn files_that_repeat_themselves_take_memory_in_proportion() {
         ("hpcc-pfc", "0 0 0 0 0\n"),
         ("hpcc-qlen", "time: 0\n"),
         ("hpcc-qlen", "time: 0\n1 1\n"),
+        ("chakra", "\0"),
     ] {
         run(target(name), line.repeat(1_000_000 / line.len()).as_bytes()).unwrap();
     }
+    let statements = "calc 1 ".repeat(100_000);
+    run(target("goal"), format!("num_ranks 1 rank 0 {{ {statements} }}").as_bytes()).unwrap();
     let flows = format!("83333\n{}", "0 1 1 1 1 0\n".repeat(83_333));
     run(target("hpcc-flows"), flows.as_bytes()).unwrap();
     // The widest network that there can be.

@@ -3,9 +3,12 @@
 
 mod arrow;
 mod endpoint;
+mod errors;
+mod graphs;
 mod own;
 
 use arrow::{ArrowTable, FlowTable};
+use errors::{LimitError, SpecError};
 use fanin_cc::own::Program;
 use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram};
 use fanin_experiment::built::Built;
@@ -24,10 +27,6 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-
-pyo3::create_exception!(_core, SpecError, PyValueError, "A spec that cannot run.");
-
-pyo3::create_exception!(_core, LimitError, SpecError, "A run that would take more memory or time than it may.");
 
 fn too_much(exceeded: Box<Exceeded>) -> PyErr {
     LimitError::new_err(exceeded.to_string())
@@ -751,6 +750,10 @@ fn columns() -> String {
 mod _core {
     #[pymodule_export]
     use super::endpoint::WireEndpoint;
+    use super::errors::{LimitError, SpecError};
+    #[pymodule_export]
+    use super::graphs::{graphs_check, graphs_finish};
+    use super::own;
     #[pymodule_export]
     use super::{
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_explain,
@@ -758,7 +761,6 @@ mod _core {
         load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema,
         scheme_header, schemes, toml_as_json, warnings, wire_carry, wire_host, wire_member, wire_veth_refused,
     };
-    use super::{LimitError, SpecError, own};
     use pyo3::prelude::*;
 
     #[pymodule_init]

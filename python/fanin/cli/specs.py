@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from fanin import _core, own_schemes
+from fanin import _core, graphs, own_schemes
 from fanin.cli.common import (
     WRONG_SPEC,
     CommandError,
@@ -99,12 +99,26 @@ def check(
     With --hpcc, check a configuration of the ns-3 HPCC simulator and the files that it names, on that simulator's own
     network, or with --scheme on ours.
 
+    Of a GOAL schedule (.goal, .bin), or of the Chakra traces of all ranks given the one of any (.et), find what could
+    not run: nodes that wait for each other, receives without a send, sizes and collectives that differ.
+
     \b
     Examples:
       fanin check my.toml
       fanin check my.toml --scheme dart --json
       fanin check --hpcc config.txt
+      fanin check step.goal
+      fanin check trace.0.et
     """
+    if graphs.is_one(spec):
+        _need_plain(spec, set_, scheme)
+        ranks, warnings = graphs.check(spec)
+        if as_json:
+            emit({"ok": True, "ranks": ranks, "warnings": warnings})
+        else:
+            print(f"{spec}: ok, {ranks} ranks")
+        few(warnings, warn, "warnings", "--json prints all")
+        return
     import fanin.spec
     from fanin.hpcc import HpccJob
     from fanin.runs import Job
@@ -127,6 +141,10 @@ def check(
     else:
         print(f"{spec}: ok, a configuration of the ns-3 HPCC simulator that runs on its own network")
     few(warnings, warn, "warnings", "--json prints all")
+
+
+def _need_plain(path: Path, changes: list[str] | None, scheme: str | None) -> None:
+    need(not changes and scheme is None, f"{path}: --set and --scheme go with a spec, a .toml or .json file")
 
 
 def _need_scheme(scheme: str | None, changes: list[str] | None) -> None:
@@ -155,6 +173,10 @@ def explain(
     scheme: OneScheme = None,
     load: Load = None,
     from_hpcc: FromHpcc = False,
+    loggp: Annotated[
+        str | None,
+        typer.Option("--loggp", metavar="L=NS,...", help="When each rank of a schedule has finished by LogGOPS."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a spec means before it runs, or the manual of a scheme. Of a spec: its paths and round-trip times,
@@ -164,6 +186,9 @@ def explain(
     With --hpcc, show it of a configuration of the ns-3 HPCC simulator on that simulator's own network, or with --scheme
     on ours, and whether PFC could act at all.
 
+    With --loggp and the parameters L, o, g, G, O (ns) and S (bytes), show when each rank of a GOAL schedule has
+    finished, equal to LogGOPSim.
+
     \b
     Examples:
       fanin explain examples/incast.toml
@@ -172,7 +197,13 @@ def explain(
       fanin explain my_scheme.py:MyScheme
       fanin explain my_policy.py:MyPolicy
       fanin explain --hpcc config.txt
+      fanin explain step.goal --loggp L=1000,o=0,g=0,G=1,O=0,S=65535 --json
     """
+    if loggp is not None:
+        _need_plain(Path(what), set_, scheme)
+        need(graphs.is_one(what), f"{what}: --loggp goes with a GOAL schedule, a .goal or .bin file")
+        _explain_graphs(graphs.finish(what, loggp), as_json=as_json)
+        return
     load_all(load)
     if from_hpcc:
         from fanin.explanation import table
@@ -218,6 +249,16 @@ def explain(
         show(Markdown(manual))
     else:
         print(manual)
+
+
+def _explain_graphs(finished: list[int], *, as_json: bool) -> None:
+    from fanin import table
+
+    if as_json:
+        emit({"ranks": finished, "job_ns": max(finished, default=0)})
+    else:
+        rows = [[str(rank), f"{time:,}"] for rank, time in enumerate(finished)]
+        stdout().print(table.plain(["rank", "finished (ns)"], rows))
 
 
 def _explain_spec(path: Path, changes: list[str], scheme: str | None, *, as_json: bool) -> None:

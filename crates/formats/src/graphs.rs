@@ -1,0 +1,113 @@
+//! Files of graphs: a GOAL file, or the Chakra traces of all ranks.
+
+use crate::chakra::{self, Trace};
+use crate::goal::Goal;
+use crate::{Error, Errors, Warning};
+use fanin_graph::loggp::{self, Parameters};
+use fanin_graph::{Holds, Problem, Rules, Source, WINDOW, check};
+use std::path::{Path, PathBuf};
+
+/// Unfinished nodes of a rank that the check sees at once; it sees more where it must.
+const CHECKED: usize = 1 << 12;
+
+/// The graphs of a run.
+#[derive(Clone, Debug)]
+pub enum Graphs {
+    /// A schedule, and its file.
+    Goal(Goal, String),
+    /// A trace for each rank.
+    Chakra(Vec<PathBuf>),
+}
+
+impl Graphs {
+    /// Opens a GOAL file, or the traces of all ranks by the one of any.
+    ///
+    /// # Errors
+    /// The schedule cannot be read, or a trace is missing.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = path.display().to_string();
+        if path.extension().is_some_and(|end| end == "goal" || end == "bin") {
+            let bytes =
+                std::fs::read(path).map_err(|cause| Error { file: file.clone(), line: 0, what: cause.to_string() })?;
+            return Ok(Self::Goal(Goal::read(&bytes, &file)?, file));
+        }
+        chakra::ranks(path).map(Self::Chakra)
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        match self {
+            Self::Goal(goal, _) => goal.ranks.len(),
+            Self::Chakra(files) => files.len(),
+        }
+    }
+
+    /// How the nodes of a rank share its slots.
+    pub fn rules(&self) -> Rules {
+        match self {
+            Self::Goal(..) => Rules { holds: Holds::Work, first_ready: true },
+            Self::Chakra(_) => Rules { holds: Holds::WorkAndSends, first_ready: false },
+        }
+    }
+
+    /// The nodes of each rank.
+    ///
+    /// # Errors
+    /// A trace cannot be opened.
+    pub fn sources(&self) -> Result<Vec<Box<dyn Source<Error = Error> + '_>>, Error> {
+        match self {
+            Self::Goal(goal, _) => Ok(goal.sources().into_iter().map(|nodes| Box::new(nodes) as _).collect()),
+            Self::Chakra(files) => {
+                let open = |(file, rank): (&PathBuf, u32)| Ok(Box::new(Trace::open(file, rank)?) as _);
+                files.iter().zip(0..).map(open).collect()
+            }
+        }
+    }
+
+    /// Checks the graphs before a run.
+    ///
+    /// # Errors
+    /// What is broken, and what could not run.
+    pub fn check(&self) -> Result<Vec<Warning>, Errors> {
+        let problems = check(&mut self.sources()?, self.rules(), CHECKED)?;
+        let (warnings, wrong): (Vec<Problem>, Vec<Problem>) = problems.into_iter().partition(Problem::is_warning);
+        let mut errors = Errors::default();
+        wrong.iter().for_each(|problem| errors.push(self.place(problem)));
+        let warning = |problem| {
+            let Error { file, line, what } = self.place(problem);
+            Warning { file, line, what }
+        };
+        errors.or(warnings.iter().map(warning).collect())
+    }
+
+    /// When each rank has finished by LogGOPS, in nanoseconds.
+    ///
+    /// # Errors
+    /// What is broken, and what has not ended.
+    pub fn finish(&self, parameters: Parameters) -> Result<Vec<u64>, Errors> {
+        let (finished, problems) = loggp::finish(&mut self.sources()?, parameters, WINDOW)?;
+        let mut errors = Errors::default();
+        problems.iter().for_each(|problem| errors.push(self.place(problem)));
+        errors.or(finished)
+    }
+
+    /// A problem, with its place.
+    fn place(&self, problem: &Problem) -> Error {
+        let (rank, id) = problem.place();
+        let what = problem.text(&|rank, id| self.name(rank, id));
+        match self {
+            Self::Goal(goal, file) => Error { file: file.clone(), line: goal.line(rank, id), what },
+            Self::Chakra(files) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
+        }
+    }
+
+    fn name(&self, rank: u32, id: u64) -> String {
+        match self {
+            Self::Goal(goal, _) => goal.name(rank, id),
+            Self::Chakra(files) => match Trace::open(&files[rank as usize], rank).and_then(|trace| trace.find(id)) {
+                Ok(Some((name, byte))) => format!("node {id} ({name}, byte {byte})"),
+                _ => format!("node {id}"),
+            },
+        }
+    }
+}
