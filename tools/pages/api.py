@@ -29,7 +29,7 @@ TYPES = [
 INTERNAL = {"Result": ("of",)}
 """Public members that only the package itself can use."""
 
-MODULES = ["plot", "measures", "by_traffic", "over_time", "delay_breakdown", "style", "hpcc", "oitcp", "wire"]
+MODULES = ["plot", "measures", "by_traffic", "over_time", "delay_breakdown", "style", "hpcc", "uet", "oitcp", "wire"]
 """Modules for users, besides the package itself."""
 
 

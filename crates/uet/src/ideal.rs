@@ -1,7 +1,7 @@
 //! The shortest time that a message of a given size can take.
 
-use crate::run::Setup;
 use crate::settings::HEADER;
+use crate::setup::Setup;
 
 impl Setup {
     /// The time in picoseconds from a message's first packet to the ACK of its last one in an empty network: one packet

@@ -16,9 +16,9 @@ use crate::port::Port;
 use crate::random::Random;
 use crate::rccc::{Pacer, Share};
 use crate::receiver::Receiver;
-use crate::run::{Beyond, Setup};
 use crate::sender::Sender;
 use crate::settings::{HEADER, Settings};
+use crate::setup::Setup;
 use crate::switches::{Pipe, Switch, switch_index};
 use crate::topology::{Cable, Node, Topology};
 
@@ -27,6 +27,15 @@ const FIRST_FLOW: u32 = 1_000_000_001;
 
 /// Takes lines.
 pub type Lines<'a> = &'a mut dyn FnMut(&str);
+
+/// Where a run goes on although the original aborts: from there on it has no reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    /// When, in picoseconds.
+    pub at: u64,
+    /// Why the original aborts.
+    pub why: &'static str,
+}
 
 /// A network that runs.
 pub struct Network<'a> {

@@ -17,6 +17,10 @@ pub enum Law {
     Constant,
 }
 
+impl Law {
+    const ALL: [(&'static str, Self); 3] = [("nscc", Self::Nscc), ("dctcp", Self::Marks), ("constant", Self::Constant)];
+}
+
 /// How senders choose the paths of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Balancing {
@@ -255,10 +259,7 @@ impl Options {
                 "-receiver_cc_only" => only = Some((false, true)),
                 "-oversubscribed_cc" => o.oversubscribed = o.oversubscribed.or(Some(true)),
                 "-force_disable_oversubscribed_cc" => o.oversubscribed = Some(false),
-                "-sender_cc_algo" => {
-                    let laws = [("nscc", Law::Nscc), ("dctcp", Law::Marks), ("constant", Law::Constant)];
-                    o.law = one_of(word, words.next(), &laws)?;
-                }
+                "-sender_cc_algo" => o.law = one_of(word, words.next(), &Law::ALL)?,
                 "-target_q_delay" => o.target_delay = Some(within(word, words.next(), 0.001, 1e6)?),
                 "-qa_gate" => o.gate = within(word, words.next(), 0, 62)?,
                 "-cwnd" => o.window = Some(within(word, words.next(), 1, 1 << 20)?),
@@ -273,6 +274,14 @@ impl Options {
         (o.nscc, o.rccc) = only.unwrap_or((sender || !receiver, receiver));
         o.check()?;
         Ok(o)
+    }
+
+    /// What controls senders, and how they choose paths: "nscc-rccc-mixed".
+    pub fn scheme(&self) -> String {
+        let law = Law::ALL.iter().find(|(_, law)| *law == self.law && self.nscc).map(|(name, _)| *name);
+        let balancing = Balancing::ALL.iter().find(|(_, of)| *of == self.balancing).map(|(name, _)| *name);
+        let parts = [law, self.rccc.then_some("rccc"), balancing];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("-")
     }
 
     /// An option without effect; otherwise an error.
@@ -328,6 +337,10 @@ mod tests {
         assert_eq!(mode("-sender_cc_only"), (true, false));
         assert_eq!(mode("-receiver_cc_only"), (false, true));
         assert_eq!(mode("-sender_cc -receiver_cc"), (true, true));
+        let scheme = |text: &str| Options::parse(text.split_whitespace()).unwrap().scheme();
+        assert_eq!(scheme("-sender_cc -receiver_cc"), "nscc-rccc-mixed");
+        assert_eq!(scheme("-receiver_cc_only -load_balancing_algo reps"), "rccc-reps");
+        assert_eq!(scheme("-sender_cc_algo dctcp"), "dctcp-mixed");
     }
 
     #[test]

@@ -218,13 +218,14 @@ impl Topology {
             oversubscription,
             tier,
         };
-        if topology.count() > MOST_LINKS {
+        if topology.links() > MOST_LINKS {
             return misfit(format!("it has more than {MOST_LINKS} links; make it smaller"));
         }
         Ok(topology)
     }
 
-    fn count(&self) -> u64 {
+    /// Number of links, each direction for itself.
+    pub fn links(&self) -> u64 {
         let lower = u64::from(self.pods * self.pod_tors) * u64::from(self.pod_aggregations * self.tier[1].bundle);
         let upper = u64::from(self.aggregations()) * u64::from(self.cores_each) * u64::from(self.tier[2].bundle);
         2 * (u64::from(self.hosts) + lower + upper)
@@ -298,7 +299,7 @@ impl Topology {
 
     /// All links. `rate` is that of NICs, and of all links if the file has none.
     pub fn cables(&self, rate: u64) -> Vec<Cable> {
-        let mut cables = Vec::with_capacity(self.count() as usize);
+        let mut cables = Vec::with_capacity(self.links() as usize);
         let mut add = |from, to, tier: &Tier, bundle, own: bool| {
             let rate = if own || tier.speed_gbps == 0 { rate } else { tier.speed_gbps * 1_000_000_000 };
             cables.push(Cable { from, to, bundle, latency: tier.latency, rate });

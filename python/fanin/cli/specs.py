@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +30,7 @@ from fanin.cli.common import (
     stdout,
     warn,
 )
-from fanin.cli.options import AsJson, FromHpcc, HpccFiles, Load, OneScheme, Set, SpecFile, grouped
+from fanin.cli.options import AsJson, FromHpcc, HpccFiles, Load, OneScheme, Set, SpecFile, UecOptions, grouped
 
 
 def add_to(app: typer.Typer) -> None:
@@ -85,37 +86,54 @@ def new(
     print(f"written: {file}; what it is about: fanin explain {file}", file=sys.stderr)
 
 
+@dataclass(frozen=True)
+class OtherFiles(HpccFiles):
+    """Files of another simulator, and how they are read."""
+
+    from_hpcc: FromHpcc = False
+    from_uec: Annotated[bool, typer.Option("--uec", help="SPEC is a connection matrix of uet-htsim.")] = False
+    uec_options: UecOptions = ""
+
+
 def check(
     spec: SpecFile,
-    hpcc: HpccFiles,
+    of: OtherFiles,
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
-    from_hpcc: FromHpcc = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a spec without running it, and warn as a run would. With --json, print it with every default shown.
 
     With --hpcc, check a configuration of the ns-3 HPCC simulator and the files that it names, on that simulator's own
-    network, or with --scheme on ours.
+    network, or with --scheme on ours. With --uec, check a connection matrix of uet-htsim, its --topology and its
+    --uec-options.
 
     \b
     Examples:
       fanin check my.toml
       fanin check my.toml --scheme dart --json
       fanin check --hpcc config.txt
+      fanin check --uec matrix.cm --topology tree.topo --uec-options "-paths 128"
     """
     import fanin.spec
     from fanin.hpcc import HpccJob
     from fanin.runs import Job
+    from fanin.uet import UetJob
 
     load_all(load)
     scheme = known_scheme(scheme)
-    job: Job | HpccJob
-    if from_hpcc:
+    job: Job | HpccJob | UetJob
+    need(not (of.from_hpcc and of.from_uec), "--hpcc and --uec: files are of one simulator")
+    need(of.from_uec or not of.uec_options, "--uec-options: these are uet-htsim's; it goes with --uec")
+    if of.from_uec:
+        need(scheme is None and not set_, "--uec: a connection matrix runs as it is; --set and --scheme are of specs")
+        need_kind(spec, "htsim")
+        job = UetJob.of(spec, of.topology, of.uec_options)
+    elif of.from_hpcc:
         _need_scheme(scheme, set_)
         need_kind(spec, "hpcc")
-        reading = (hpcc.dialect, hpcc.topology, hpcc.skip_unknown_keys)
+        reading = (of.dialect, of.topology, of.skip_unknown_keys)
         job = HpccJob.of(spec, ".", set_ or (), *reading).using(scheme, None)
     else:
         job = Job.of(spec, set_ or ()).using(scheme, None)
@@ -124,6 +142,8 @@ def check(
         emit({"ok": True, "spec": resolved or None, "warnings": warnings})
     elif resolved:
         print(f"{spec}: ok, {fanin.spec.describe(resolved)}")
+    elif of.from_uec:
+        print(f"{spec}: ok, a connection matrix of uet-htsim that runs on its own network")
     else:
         print(f"{spec}: ok, a configuration of the ns-3 HPCC simulator that runs on its own network")
     few(warnings, warn, "warnings", "--json prints all")
