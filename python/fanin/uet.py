@@ -43,6 +43,11 @@ class UetJob:
         """The matrix and how it runs."""
         return cls(os.fspath(matrix), None if topology is None else os.fspath(topology), options)
 
+    def with_seed(self, seed: int) -> UetJob:
+        """The same with another seed, which its title names."""
+        title = "-".join(filter(None, [self.title, f"seed-{seed}"]))
+        return replace(self, options=f"{self.options} -seed {seed}", title=title)
+
     @property
     def label(self) -> str:
         """Names the run among others; fit for a folder name."""
@@ -103,13 +108,9 @@ def compare_uet(
     by side. The other arguments are those of `run_uet` and `fanin.compare`."""
     each = list(dict.fromkeys(options))
     base = UetJob.of(matrix, topology)
-    jobs = [
-        replace(base, options=f"{one} -seed {seed}", title="-".join(filter(None, [name, f"seed-{seed}"])))
-        if seed is not None
-        else replace(base, options=one, title=name)
-        for one, name in zip(each, names_of(each), strict=True)
-        for seed in (seeds or [None])
-    ]
+    jobs = [replace(base, options=one, title=name) for one, name in zip(each, names_of(each), strict=True)]
+    if seeds:
+        jobs = [job.with_seed(seed) for job in jobs for seed in dict.fromkeys(seeds)]
     at_once = max(1, min(workers or cores(), len(jobs)))
     memory, time = limits.within(max_memory, max_time)
     share = None if memory is None else memory // at_once
