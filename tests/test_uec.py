@@ -148,6 +148,11 @@ def test_every_door_tells_what_is_to_be_known(command_here: Command, tmp_path: P
 
 
 def test_where_the_original_aborts_a_run_has_no_reference(pair: Path) -> None:
+    pair.write_text(PAIR + "failure switch_type AGG switch_id 0 link_id 0\n")
+    result = fanin.run_uet(pair, progress=False)
+    assert result.warnings[0].endswith("pair.cm:5: failed links abort the original, so this run has no reference")
+    sent = {row["port"]: row["packets"] for row in result.ports().iter_rows(named=True)}
+    assert sent["agg0>core0"] == 0 < sent["agg0>core2"]
     pair.write_text("Nodes 16\n0->5 id 1 start 0 size 40860\n0->5 id 1 start 500 size 40860\n")
     result = fanin.run_uet(pair, options="-conn_reuse", progress=False)
     assert "there is no reference: uet-htsim aborts there, since all messages so far" in result.warnings[0]
@@ -169,7 +174,7 @@ BROKEN: dict[str, tuple[str | bytes, str | None, str, str]] = {
     "utf8": (PAIR.encode() + b"\xff\n", None, "", "pair.cm:5: this is not a text file; save the file as UTF-8"),
     "hosts": (PAIR, TOPO, "", "pair.cm: Nodes is 16 and the topology has 8 hosts; they must be at most as many"),
     "topology": (PAIR, TOPO.replace("Tiers 2", "Tiers two"), "", "t.topo:2: Tiers has two; it needs a whole number"),
-    "failure": (PAIR + "failure switch_type AGG switch_id 0 link_id 1\n", None, "", "pair.cm:5: failed links cannot"),
+    "failure": (PAIR + "failure switch_type AGG switch_id 0 link_id 1\n", None, "", "pair.cm:5: AGG 0 has no link 1"),
     "reuse": (LATE, None, "-conn_reuse", "pair.cm:4: a trigger with -conn_reuse cannot run, and aborts the original"),
     "empty": ("", None, "", "pair.cm: Nodes is 0; it is from 2 to 32768"),
 }

@@ -120,6 +120,7 @@ Triggers 1
 2->3 id 2 trigger 1 size 5000
 4->5 id 3 start 67 size 544 msg prio 1
 trigger id 1 barrier count 2
+failure switch_type AGG switch_id 2 link_id 0
 ";
 
 const FLOW_TABLE: &str = "\

@@ -49,6 +49,17 @@ pub struct Trigger {
     pub targets: Vec<u32>,
 }
 
+/// A link between the second tier and a core that has failed, in both directions.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure {
+    /// Its line in the file.
+    pub line: u32,
+    /// The switch of the second tier.
+    pub switch: u32,
+    /// The number of the link, which decides which core it leads to.
+    pub link: u32,
+}
+
 /// The matrix.
 #[derive(Clone, Debug, Default)]
 pub struct Matrix {
@@ -58,6 +69,8 @@ pub struct Matrix {
     pub connections: Vec<Connection>,
     /// Triggers in file order.
     pub triggers: Vec<Trigger>,
+    /// Links that have failed.
+    pub failures: Vec<Failure>,
     /// What is in the file and changes nothing, and what is to be known before a run.
     pub warnings: Vec<Error>,
 }
@@ -97,15 +110,8 @@ impl Matrix {
                 "nodes" => matrix.nodes = number(at, "Nodes", words.next())?,
                 "connections" => expected = Some(number::<usize>(at, "Connections", words.next())?),
                 "triggers" => {}
-                "failures" | "failure" => {
-                    if words.next() == Some("0") {
-                        continue;
-                    }
-                    return error(
-                        at,
-                        "failed links cannot run, and abort the original; option -failed makes links slow instead",
-                    );
-                }
+                "failures" => {}
+                "failure" => matrix.failures.push(Self::failure(at, words)?),
                 "trigger" => matrix.triggers.push(Self::trigger(at, words)?),
                 _ if first.contains("->") => {
                     let (connection, wants) = matrix.connection(at, first, words)?;
@@ -115,7 +121,10 @@ impl Matrix {
                 _ => {
                     return error(
                         at,
-                        format!("{first} is not known; a line has Nodes, Connections, Triggers, FROM->TO or trigger"),
+                        format!(
+                            "{first} is not known; a line begins with Nodes, Connections, Triggers, Failures, \
+                             FROM->TO, trigger or failure"
+                        ),
                     );
                 }
             }
@@ -123,7 +132,20 @@ impl Matrix {
         matrix.resolve(&wanted)?;
         matrix.check(expected)?;
         matrix.find_unfired();
+        if let Some(first) = matrix.failures.first() {
+            let what = "failed links abort the original, so this run has no reference".to_owned();
+            matrix.warnings.push(Error { place: Place::Matrix(first.line), what });
+        }
         Ok(matrix)
+    }
+
+    fn failure<'a>(at: u32, words: impl Iterator<Item = &'a str>) -> Result<Failure, Error> {
+        let words: Vec<&str> = words.collect();
+        let ["switch_type", "AGG", "switch_id", switch, "link_id", link] = words[..] else {
+            return error(at, "a failure is written as failure switch_type AGG switch_id 0 link_id 0");
+        };
+        let (switch, link) = (number(at, "switch_id", Some(switch))?, number(at, "link_id", Some(link))?);
+        Ok(Failure { line: at, switch, link })
     }
 
     fn trigger<'a>(at: u32, mut words: impl Iterator<Item = &'a str>) -> Result<Trigger, Error> {

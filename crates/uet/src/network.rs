@@ -49,6 +49,7 @@ pub struct Network<'a> {
     pub(crate) ack_flags: Vec<bool>,
     pub(crate) cables: Vec<Cable>,
     pub(crate) ends: Vec<Node>,
+    pub(crate) failed: Vec<u32>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) ports: Vec<Port>,
     pub(crate) switches: Vec<Switch>,
@@ -81,7 +82,7 @@ pub struct Network<'a> {
 impl<'a> Network<'a> {
     /// Builds the network. Lines of output go to `output`, the event log to `record`.
     pub fn new(setup: &Setup, output: Lines<'a>, record: Option<Lines<'a>>) -> Self {
-        let Setup { options, matrix, topology, settings } = setup;
+        let Setup { options, matrix, topology, settings, failed } = setup;
         let (settings, topology) = (settings.clone(), topology.clone());
         let cables = topology.cables(settings.rate);
         let mut network = Self {
@@ -91,6 +92,7 @@ impl<'a> Network<'a> {
             packets: Packets::default(),
             ack_flags: Vec::new(),
             ends: cables.iter().map(|cable| cable.to).collect(),
+            failed: failed.clone(),
             pipes: cables.iter().map(|cable| Pipe::new(cable.latency)).collect(),
             ports: Vec::new(),
             switches: Vec::new(),

@@ -16,6 +16,8 @@ pub struct Setup {
     pub(crate) matrix: Matrix,
     pub(crate) topology: Topology,
     pub(crate) settings: Settings,
+    /// Links that have failed.
+    pub(crate) failed: Vec<u32>,
 }
 
 impl Setup {
@@ -27,8 +29,9 @@ impl Setup {
             None => Topology::fat_tree(matrix.nodes, &options)?,
         };
         let settings = Settings::new(&options, &topology)?;
-        let setup = Self { options, matrix, topology, settings };
+        let mut setup = Self { options, matrix, topology, settings, failed: Vec::new() };
         setup.check()?;
+        setup.fail_links()?;
         Ok(setup)
     }
 
@@ -54,6 +57,35 @@ impl Setup {
         if largest > MOST_PACKETS {
             let what = format!("a connection has {largest} packets; at most {MOST_PACKETS} are possible");
             return error(Place::Matrix(0), what);
+        }
+        Ok(())
+    }
+
+    /// Finds the links that have failed, and whether all pods can still reach each other.
+    fn fail_links(&mut self) -> Result<(), Error> {
+        let topology = &self.topology;
+        let each = topology.pod_aggregations;
+        for failure in &self.matrix.failures {
+            // The original's number of the core, which is not always linked to this switch.
+            let core = (failure.switch % each).saturating_mul(each).saturating_add(failure.link);
+            let Some(links) = topology.between(failure.switch, core) else {
+                let (switch, link) = (failure.switch, failure.link);
+                let what = format!(
+                    "AGG {switch} has no link {link} to a core; link_id leads to core (switch_id mod {each}) * {each} \
+                     + link_id, which must be linked to it"
+                );
+                return error(Place::Matrix(failure.line), what);
+            };
+            self.failed.extend(links);
+        }
+        let Some(last) = self.matrix.failures.last() else { return Ok(()) };
+        for a in 0..topology.aggregations() {
+            for pod in (0..topology.pods).filter(|pod| *pod != a / each) {
+                if topology.ways_up(a, pod, &self.failed).is_empty() {
+                    let what = format!("no link is left from AGG {a} to pod {pod}; let fewer fail");
+                    return error(Place::Matrix(last.line), what);
+                }
+            }
         }
         Ok(())
     }

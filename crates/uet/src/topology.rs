@@ -390,8 +390,37 @@ impl Topology {
         (first + aggregation * self.upper_links(), self.upper_links())
     }
 
+    /// The links between a switch of the second tier and a core, upwards and downwards, if they have some: the first
+    /// of each bundle.
+    pub fn between(&self, aggregation: u32, core: u32) -> Option<[u32; 2]> {
+        let (each, bundle) = (self.pod_aggregations, self.core_bundle());
+        let linked = aggregation < self.aggregations() && core < self.cores && core % each == aggregation % each;
+        let up = || self.up_from_aggregation(aggregation).0 + core / each * bundle;
+        linked.then(|| [up(), self.down_from_core(core, aggregation / each).0])
+    }
+
+    /// The core that a link upwards leads to.
+    pub fn core_of(&self, aggregation: u32, link: u32) -> u32 {
+        let place = (link - self.up_from_aggregation(aggregation).0) / self.core_bundle();
+        place * self.pod_aggregations + aggregation % self.pod_aggregations
+    }
+
+    /// The links of a switch of the second tier upwards that lead to a pod, if some have failed.
+    pub fn ways_up(&self, aggregation: u32, pod: u32, failed: &[u32]) -> Vec<u32> {
+        let (first, count) = self.up_from_aggregation(aggregation);
+        let leads = |link: u32| self.ways_down(self.core_of(aggregation, link), pod, failed).1 > 0;
+        let usable = |link: &u32| failed.is_empty() || !failed.contains(link) && leads(*link);
+        (first..first + count).filter(usable).collect()
+    }
+
+    /// The links of a core to a pod: the first, and how many. Of a bundle, only the first one can fail.
+    pub fn ways_down(&self, core: u32, pod: u32, failed: &[u32]) -> (u32, u32) {
+        let (first, count) = self.down_from_core(core, pod);
+        if failed.contains(&first) { (first + 1, count - 1) } else { (first, count) }
+    }
+
     /// The links of a core switch to a pod.
-    pub fn down_from_core(&self, core: u32, pod: u32) -> (u32, u32) {
+    fn down_from_core(&self, core: u32, pod: u32) -> (u32, u32) {
         let bundle = self.tier[2].bundle;
         let first = self.after_hosts() + 2 * self.lower_links() + self.aggregations() * self.upper_links();
         (first + (core * self.pods + pod) * bundle, bundle)

@@ -1,10 +1,11 @@
 //! Broken options, matrices and topologies end in a result or an error, never in a panic.
 
-use fanin_uet::{Options, Setup};
+use fanin_uet::{Cable, Node, Options, Setup};
 
 const OPTIONS: &str = "-sender_cc -receiver_cc -end 60 -q 4 -ecn 1 4 -trimsize 2070 -paths 8 -load_balancing_algo reps \
     -mtu 4150 -linkspeed 100000 -cwnd 20 -qa_gate 2 -sack_threshold 4000 -target_q_delay 5 -failed 2 -tiers 3";
-const MATRIX: &str = "Nodes 16\nConnections 4\nTriggers 1\n0->5 id 1 start 0 size 40860 send_done_trigger 1\n\
+const MATRIX: &str = "Nodes 16\nConnections 4\nTriggers 1\nfailure switch_type AGG switch_id 2 link_id 0\n\
+    0->5 id 1 start 0 size 40860 send_done_trigger 1\n\
     1->6 id 2 start 3 size 81720 send_done_trigger 1\n5->9 id 3 trigger 1 size 40860\n6->9 id 4 trigger 1 size 40860\n\
     trigger id 1 barrier count 2\n";
 const TOPOLOGY: &str = "Nodes 16\nTiers 3\nPodsize 4\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\n\
@@ -101,7 +102,22 @@ fn errors_say_what_would_be_right() {
         (
             "",
             "Nodes 16\nFailures 1\nfailure switch_type AGG\n",
-            "matrix:2: failed links cannot run, and abort the original",
+            "matrix:3: a failure is written as failure switch_type AGG switch_id 0 link_id 0",
+        ),
+        (
+            "",
+            "Nodes 16\nfailure switch_type AGG switch_id 1 link_id 0\n",
+            "matrix:2: AGG 1 has no link 0 to a core; link_id leads to core (switch_id mod 2) * 2",
+        ),
+        (
+            "-tiers 2",
+            "Nodes 8\nfailure switch_type AGG switch_id 0 link_id 0\n",
+            "matrix:2: AGG 0 has no link 0 to a core",
+        ),
+        (
+            "",
+            "Nodes 2\nfailure switch_type AGG switch_id 0 link_id 0\n",
+            "matrix:2: no link is left from AGG 0 to pod 1; let fewer fail",
         ),
         (
             "-conn_reuse",
@@ -151,6 +167,29 @@ fn what_is_to_be_known_before_a_run_is_told() {
              0",
         ]
     );
+}
+
+#[test]
+fn packets_go_around_links_that_have_failed() {
+    let flows: String = (0..12).map(|host| format!("{host}->{} start 0 size 400000\n", (host + 4) % 16)).collect();
+    let run = |failures: &str| {
+        let options = Options::parse("-load_balancing_algo oblivious".split_whitespace()).expect("good options");
+        let setup = Setup::new(options, &format!("Nodes 16\n{flows}{failures}"), None).expect("good input");
+        let results = setup.run(&mut |_| {}, None, &mut |_| true);
+        assert!(results.flows.iter().all(|flow| flow.finished.is_some()));
+        let between = |a, b| {
+            let of = |(cable, _): &&(Cable, _)| (cable.from, cable.to) == (a, b);
+            results.links.iter().find(of).expect("a link").1.packets
+        };
+        let [agg, core] = [Node::Aggregation(0), Node::Core(0)];
+        let others = between(Node::Aggregation(2), core);
+        (setup.warnings().len(), between(agg, core), between(core, agg), others, between(agg, Node::Core(2)))
+    };
+    let (warnings, up, down, others, beside) = run("");
+    assert!(warnings == 0 && up > 0 && down > 0 && others > 0 && beside > 0);
+    let (warnings, up, down, less, more) = run("Failures 1\nfailure switch_type AGG switch_id 0 link_id 0\n");
+    assert_eq!((warnings, up, down), (1, 0, 0));
+    assert!(less > 0 && more > beside, "{less} {more} {beside}");
 }
 
 #[test]
