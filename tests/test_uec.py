@@ -122,24 +122,39 @@ def test_options_stand_side_by_side(command_here: Command, pair: Path, tmp_path:
     assert fanin.load_comparison(folder).rows[0].trimmed > 0
 
 
+def test_what_a_matrix_means_is_known_before_it_runs(command_here: Command, pair: Path) -> None:
+    explained = uet.explain_uet(pair, options="-q 20 -ecn 2 8 -seed 3")
+    (of_class,) = explained["classes"]
+    assert of_class["buffer_bytes"] == 20 * 4150
+    assert [one["bytes"] for one in of_class["marking"][0]["thresholds"]] == [2 * 4150, 8 * 4150]
+    assert (explained["seed"], explained["traffics"][0]["bytes"], explained["network"]["switches"]) == (3, 612_900, 20)
+    assert "one round-trip time for all, 14022.72 ns" in explained["remarks"][0]
+    run = fanin.run_uet(pair, options="-q 20 -ecn 2 8 -seed 3", progress=False)
+    # Marked packets are acknowledged one by one, others several at once.
+    assert 0.5 < explained["cost"]["packet_hops"] / run.summary()["network"]["packet_hops"] < 1.5
+    done = command_here("explain", "--uec", pair, "--uec-options", "-q 50")
+    assert done.returncode == 0, done.stderr
+    assert "14022.72 ns" in " ".join(done.stdout.split())
+
+
 def test_names_of_options_are_fit_for_folders() -> None:
     assert uet.names_of(["-paths 8 -o a/b"]) == ["paths-8-o-a-b"]
     assert uet.names_of(["-ecn 1 3 -q 4", "-q 4"]) == ["ecn-1-3", "default"]
     assert uet.names_of(["-cwnd 1 " * 30, ""]) == ["options-1", "default"]
 
 
-@pytest.mark.parametrize("door", ["check", "run", "run_uet", "UetJob.warnings"])
+@pytest.mark.parametrize("door", ["check", "explain", "run", "run_uet", "explain_uet"])
 def test_every_door_tells_what_is_to_be_known(command_here: Command, tmp_path: Path, door: str) -> None:
     (tmp_path / "late.cm").write_text(LATE)
     options = "-o log.out -paths 8"
-    if door in ("check", "run"):
+    if door in ("check", "explain", "run"):
         done = command_here(door, "--uec", "late.cm", "--uec-options", options, "--json")
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)["warnings"]
     elif door == "run_uet":
         told = fanin.run_uet(tmp_path / "late.cm", options=options, progress=False).warnings
     else:
-        told = uet.UetJob.of(tmp_path / "late.cm", options=options).warnings()
+        told = uet.explain_uet(tmp_path / "late.cm", options=options)["warnings"]
     assert [re.sub(r"^\S*late.cm", "late.cm", one.removeprefix("spec: ")) for one in told] == [
         "--uec-options: -o has no effect here",
         "late.cm:6: prio has no effect, as in the original",
@@ -165,7 +180,7 @@ BROKEN: dict[str, tuple[str | bytes, str | None, str, str]] = {
     "sleek": (PAIR, None, "-sleek -disable_trim", "--uec-options: -sleek is not supported; leave it out"),
     "trim": (PAIR, None, "-trimsize 5000", "--uec-options: -trimsize 5000 is larger than a packet; it is at most"),
     "paths": (PAIR, None, "-paths 100", "--uec-options: -paths 100 is not a power of two; the next one is 128"),
-    "ecn": (PAIR, None, "-ecn 1 50 -q 40", "--uec-options: -ecn marks up to 50 packets and a queue has 40; lower it"),
+    "ecn": (PAIR, None, "-ecn 1 50 -q 40", "--uec-options: -ecn: marks reach up to 50 packets and a queue has 40;"),
     "files": (PAIR, None, "-tm pair.cm", "--uec-options: -tm names a file; matrix and topology are given beside"),
     "line": (PAIR + "7->x start 1\n", None, "", "pair.cm:5: the receiver has x; it needs a number"),
     "cut": (PAIR[: PAIR.index("1->5")], None, "", "pair.cm: Connections says 2 and 1 lines follow"),

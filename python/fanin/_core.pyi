@@ -205,6 +205,9 @@ def run_uet(
 ) -> RunResult:
     """Runs a connection matrix on the network of uet-htsim."""
 
+def uet_explain(matrix: str, topology: str | None, options: str) -> str:
+    """What it means before it runs, as JSON."""
+
 def uet_warnings(matrix: str, topology: str | None, options: str) -> list[str]:
     """Its warnings, known before it runs."""
 

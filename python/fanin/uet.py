@@ -3,17 +3,22 @@ prints."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from fanin import _core, limits
 from fanin.comparing import run_all
 from fanin.comparison import Comparison
 from fanin.result import Result
 from fanin.runs import Watcher, cores, run_one
+
+if TYPE_CHECKING:
+    from fanin.explanation import Explanation
 
 LONGEST_NAME = 60
 """Longest name of options, in letters; longer ones are numbered."""
@@ -62,6 +67,10 @@ class UetJob:
         """Warnings that are known before it runs; raises `SpecError`."""
         return _core.uet_warnings(self.matrix, self.topology, self.options)
 
+    def explain(self) -> Explanation:
+        """What it means before it runs; raises `SpecError`."""
+        return cast("Explanation", json.loads(_core.uet_explain(self.matrix, self.topology, self.options)))
+
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
         if flows is not None:
@@ -91,6 +100,14 @@ def run_uet(
     memory, time = limits.within(max_memory, max_time)
     job = replace(UetJob.of(matrix, topology, options), max_memory=memory, max_time=time)
     return run_one(job, progress=progress)
+
+
+def explain_uet(
+    matrix: str | os.PathLike[str], *, topology: str | os.PathLike[str] | None = None, options: str = ""
+) -> Explanation:
+    """What a connection matrix of uet-htsim means before it runs: its round-trip times, queues, marks and cost. The
+    arguments are those of `run_uet`, and the result is that of `fanin.explain`."""
+    return UetJob.of(matrix, topology, options).explain()
 
 
 def compare_uet(

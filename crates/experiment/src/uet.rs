@@ -6,7 +6,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-pub use setup::Setup;
+pub use setup::{Setup, TRAFFIC};
 
 use crate::run::{Outcome, Progress};
 use fanin_record::Spool;

@@ -75,5 +75,6 @@ pub use port::Counts;
 pub use receiver::Arrivals;
 pub use run::{Flow, Progress, Results};
 pub use sender::Counters;
+pub use settings::Settings;
 pub use setup::Setup;
 pub use topology::{Cable, Node};

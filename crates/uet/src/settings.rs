@@ -82,7 +82,8 @@ impl Settings {
         }
         if ecn.1 > queue {
             let (high, queue) = (ecn.1 / bytes, queue / bytes);
-            let what = format!("-ecn marks up to {high} packets and a queue has {queue}; lower it or raise -q");
+            let what =
+                format!("-ecn: marks reach up to {high} packets and a queue has {queue}; set it lower, or -q higher");
             return error(Place::Options, what);
         }
         let target = match options.target_delay {

@@ -4,7 +4,7 @@ use crate::error::{Error, Place, error};
 use crate::matrix::{Connection, Matrix};
 use crate::options::Options;
 use crate::settings::Settings;
-use crate::topology::Topology;
+use crate::topology::{Cable, Topology};
 
 /// The most packets of a connection.
 const MOST_PACKETS: u64 = 1 << 30;
@@ -88,6 +88,21 @@ impl Setup {
             }
         }
         Ok(())
+    }
+
+    /// All links, each direction for itself.
+    pub fn cables(&self) -> Vec<Cable> {
+        self.topology.cables(self.settings.rate)
+    }
+
+    /// What follows from options and topology.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Payload of all connections in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.matrix.connections.iter().map(|c| c.size).sum()
     }
 
     /// The options.

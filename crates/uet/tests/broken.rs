@@ -125,7 +125,11 @@ fn errors_say_what_would_be_right() {
             "matrix:2: a trigger with -conn_reuse",
         ),
         ("-tiers 2 -failed 1", "Nodes 8\n0->1 start 0 size 1\n", "options: -failed needs a network of three tiers"),
-        ("-q 3 -ecn 1 4", "Nodes 16\n0->1 start 0 size 1\n", "options: -ecn marks up to 4 packets and a queue has 3;"),
+        (
+            "-q 3 -ecn 1 4",
+            "Nodes 16\n0->1 start 0 size 1\n",
+            "options: -ecn: marks reach up to 4 packets and a queue has 3;",
+        ),
     ] {
         let error = of(options, matrix, None);
         assert!(error.starts_with(right), "{error}");

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +31,10 @@ from fanin.cli.common import (
     warn,
 )
 from fanin.cli.options import AsJson, FromHpcc, HpccFiles, Load, OneScheme, Set, SpecFile, UecOptions, grouped
+
+if TYPE_CHECKING:
+    from fanin.hpcc import HpccJob
+    from fanin.uet import UetJob
 
 
 def add_to(app: typer.Typer) -> None:
@@ -94,6 +98,29 @@ class OtherFiles(HpccFiles):
     from_uec: Annotated[bool, typer.Option("--uec", help="SPEC is a connection matrix of uet-htsim.")] = False
     uec_options: UecOptions = ""
 
+    def job(self, file: Path, scheme: str | None, changes: list[str] | None) -> HpccJob | UetJob | None:
+        """The file as one of that simulator; None for a spec."""
+        from fanin.hpcc import HpccJob
+        from fanin.uet import UetJob
+
+        need(not (self.from_hpcc and self.from_uec), "--hpcc and --uec: files are of one simulator")
+        need(self.from_uec or not self.uec_options, "--uec-options: these are uet-htsim's; it goes with --uec")
+        if self.from_uec:
+            need(scheme is None and not changes, "--uec: a connection matrix runs as it is, without --set and --scheme")
+            need_kind(file, "htsim")
+            return UetJob.of(file, self.topology, self.uec_options)
+        if self.from_hpcc:
+            scheme = known_scheme(scheme)
+            need(
+                scheme is not None or not changes,
+                "--hpcc: a configuration runs as it is; --set changes the spec made of it, and needs a --scheme to go "
+                "with it",
+            )
+            need_kind(file, "hpcc")
+            reading = (self.dialect, self.topology, self.skip_unknown_keys)
+            return HpccJob.of(file, ".", changes or (), *reading).using(scheme, None)
+        return None
+
 
 def check(
     spec: SpecFile,
@@ -117,26 +144,11 @@ def check(
       fanin check --uec matrix.cm --topology tree.topo --uec-options "-paths 128"
     """
     import fanin.spec
-    from fanin.hpcc import HpccJob
     from fanin.runs import Job
-    from fanin.uet import UetJob
 
     load_all(load)
     scheme = known_scheme(scheme)
-    job: Job | HpccJob | UetJob
-    need(not (of.from_hpcc and of.from_uec), "--hpcc and --uec: files are of one simulator")
-    need(of.from_uec or not of.uec_options, "--uec-options: these are uet-htsim's; it goes with --uec")
-    if of.from_uec:
-        need(scheme is None and not set_, "--uec: a connection matrix runs as it is; --set and --scheme are of specs")
-        need_kind(spec, "htsim")
-        job = UetJob.of(spec, of.topology, of.uec_options)
-    elif of.from_hpcc:
-        _need_scheme(scheme, set_)
-        need_kind(spec, "hpcc")
-        reading = (of.dialect, of.topology, of.skip_unknown_keys)
-        job = HpccJob.of(spec, ".", set_ or (), *reading).using(scheme, None)
-    else:
-        job = Job.of(spec, set_ or ()).using(scheme, None)
+    job: Job | HpccJob | UetJob = of.job(spec, scheme, set_) or Job.of(spec, set_ or ()).using(scheme, None)
     resolved, warnings = job.resolve(), job.warnings()
     if as_json:
         emit({"ok": True, "spec": resolved or None, "warnings": warnings})
@@ -147,13 +159,6 @@ def check(
     else:
         print(f"{spec}: ok, a configuration of the ns-3 HPCC simulator that runs on its own network")
     few(warnings, warn, "warnings", "--json prints all")
-
-
-def _need_scheme(scheme: str | None, changes: list[str] | None) -> None:
-    need(
-        scheme is not None or not changes,
-        "--hpcc: a configuration runs as it is; --set changes the spec made of it, and needs a --scheme to go with it",
-    )
 
 
 def _complete_explained(incomplete: str) -> list[str]:
@@ -170,11 +175,10 @@ def explain(
             autocompletion=_complete_explained,
         ),
     ],
-    hpcc: HpccFiles,
+    of: OtherFiles,
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
-    from_hpcc: FromHpcc = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a spec means before it runs, or the manual of a scheme. Of a spec: its paths and round-trip times,
@@ -182,7 +186,7 @@ def explain(
     parameters and sources.
 
     With --hpcc, show it of a configuration of the ns-3 HPCC simulator on that simulator's own network, or with --scheme
-    on ours, and whether PFC could act at all.
+    on ours, and whether PFC could act at all. With --uec, show it of a connection matrix of uet-htsim.
 
     \b
     Examples:
@@ -192,23 +196,14 @@ def explain(
       fanin explain my_scheme.py:MyScheme
       fanin explain my_policy.py:MyPolicy
       fanin explain --hpcc config.txt
+      fanin explain --uec matrix.cm --topology tree.topo
     """
-    load_all(load)
-    if from_hpcc:
-        from fanin.explanation import table
-        from fanin.hpcc import explain_hpcc
+    from fanin.explanation import table
 
-        scheme = known_scheme(scheme)
-        _need_scheme(scheme, set_)
-        need_kind(Path(what), "hpcc")
-        explained = explain_hpcc(
-            what,
-            scheme=scheme,
-            set=set_ or (),
-            dialect=hpcc.dialect,
-            topology=hpcc.topology,
-            skip_unknown_keys=hpcc.skip_unknown_keys,
-        )
+    load_all(load)
+    job = of.job(Path(what), scheme, set_)
+    if job is not None:
+        explained = job.explain()
         if as_json:
             emit(explained)
         else:

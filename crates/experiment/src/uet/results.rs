@@ -2,11 +2,10 @@
 //! sender knows, as in that simulator's lines.
 
 use super::setup::{IDEAL, Setup, TRAFFIC};
-use fanin_fabric::topology::{Graph, Link};
 use fanin_fabric::{ClassCounters, Drops, FlowRecord, HostTotals, PortCounters, Totals, TrafficCounters};
 use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, SpoolWriter, TrafficInfo};
-use fanin_uet::{Cable, Counts, Flow, Node, Results};
-use fanin_units::{NodeId, Rate, Time};
+use fanin_uet::{Cable, Counts, Flow, Results};
+use fanin_units::Time;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -39,7 +38,7 @@ impl Lines {
 
 /// The run, with its file of lines and the hash over them.
 pub fn hand_over(setup: &Setup, found: Results, lines: Spool, hash: u64) -> Run {
-    let (graph, ports) = network(setup, &found.links);
+    let (graph, ports) = (setup.graph(), ports(setup, &found.links));
     let sum = |of: fn(&Counts) -> u64| found.links.iter().map(|(_, counts)| of(counts)).sum();
     let flows: Vec<FlowRecord> = found.flows.iter().map(|flow| record(setup, flow)).collect();
     let of_class = |port: &PortCounters| ClassCounters {
@@ -132,29 +131,14 @@ fn warnings(setup: &Setup, found: &Results, dropped: u64) -> EventLog {
     events
 }
 
-/// The network with a link for both directions, and what each port counted.
-fn network(setup: &Setup, links: &[(Cable, Counts)]) -> (Graph, Vec<PortCounters>) {
-    let [hosts, tors, aggregations, cores] = setup.network().nodes();
-    let number = |node: Node| match node {
-        Node::Host(n) => n,
-        Node::Tor(n) => hosts + n,
-        Node::Aggregation(n) => hosts + tors + n,
-        Node::Core(n) => hosts + tors + aggregations + n,
-    };
-    let named = |name: &'static str, count: u32| (0..count).map(move |n| format!("{name}{n}"));
-    let names = named("h", hosts).chain(named("tor", tors)).chain(named("agg", aggregations));
-    let mut graph = Graph { hosts, names: names.chain(named("core", cores)).collect(), links: Vec::new() };
-    let key = |from: Node, to: Node, bundle: u32| (number(from), number(to), bundle);
+/// What each port counted, in the order of the network's ports.
+fn ports(setup: &Setup, links: &[(Cable, Counts)]) -> Vec<PortCounters> {
+    let number = |node| setup.number(node).0;
+    let key = |from, to, bundle| (number(from), number(to), bundle);
     let back: HashMap<_, &Counts> =
         links.iter().map(|(cable, counts)| (key(cable.from, cable.to, cable.bundle), counts)).collect();
-    let mut ports = Vec::with_capacity(links.len());
-    for (cable, counts) in links.iter().filter(|(cable, _)| number(cable.from) < number(cable.to)) {
-        let (a, b) = (number(cable.from), number(cable.to));
-        graph.links.push(Link::new(NodeId(a), NodeId(b), Rate::from_bps(cable.rate), Time::from_ps(cable.latency)));
-        ports.push(port(counts));
-        ports.push(port(back[&key(cable.to, cable.from, cable.bundle)]));
-    }
-    (graph, ports)
+    let up = links.iter().filter(|(cable, _)| number(cable.from) < number(cable.to));
+    up.flat_map(|(cable, counts)| [port(counts), port(back[&key(cable.to, cable.from, cable.bundle)])]).collect()
 }
 
 fn port(counts: &Counts) -> PortCounters {

@@ -2,8 +2,10 @@
 
 use crate::error::why_unread;
 use crate::{Problem, Problems};
+use fanin_fabric::topology::{Graph, Link};
 use fanin_formats::Error;
-use fanin_uet::{Options, Place};
+use fanin_uet::{Cable, Node, Options, Place};
+use fanin_units::{NodeId, Rate, Time};
 use std::path::Path;
 
 /// The name of the ideal of slowdowns.
@@ -50,6 +52,31 @@ impl Setup {
     /// The seed of its random numbers.
     pub fn seed(&self) -> u64 {
         self.network.options().seed.into()
+    }
+
+    /// The network: hosts, then switches from the lowest tier on, and a link for both directions. A link that option
+    /// `-failed` makes slow in one of them has its usual rate.
+    pub fn graph(&self) -> Graph {
+        let [hosts, tors, aggregations, cores] = self.network.nodes();
+        let named = |name: &'static str, count: u32| (0..count).map(move |n| format!("{name}{n}"));
+        let names = named("h", hosts).chain(named("tor", tors)).chain(named("agg", aggregations));
+        let link = |cable: Cable| {
+            let [a, b] = [cable.from, cable.to].map(|node| self.number(node));
+            (a < b).then(|| Link::new(a, b, Rate::from_bps(cable.rate), Time::from_ps(cable.latency)))
+        };
+        let links = self.network.cables().into_iter().filter_map(link).collect();
+        Graph { hosts, names: names.chain(named("core", cores)).collect(), links }
+    }
+
+    /// The number of a node there.
+    pub fn number(&self, node: Node) -> NodeId {
+        let [hosts, tors, aggregations, _] = self.network.nodes();
+        NodeId(match node {
+            Node::Host(n) => n,
+            Node::Tor(n) => hosts + n,
+            Node::Aggregation(n) => hosts + tors + n,
+            Node::Core(n) => hosts + tors + aggregations + n,
+        })
     }
 
     /// Warnings that are known before it runs, each with its file.
