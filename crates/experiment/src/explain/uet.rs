@@ -15,7 +15,7 @@ const CONTROL: u64 = 64;
 
 /// Speed of that network relative to ours, events per packet-hop, and packets on a link for each of data there: the
 /// packet, its part of the ACKs, and what is sent again.
-const SPEED: f64 = 0.3;
+const SPEED: f64 = 0.12;
 const EVENTS_PER_HOP: f64 = 3.0;
 const PER_PACKET: f64 = 1.5;
 /// Bytes per flow, per link in one direction, per switch and host that it has a list for, and at least.
