@@ -22,9 +22,11 @@ COMMANDS = (
     "run",
     "run-hpcc",
     "run-htsim",
+    "run-uec",
     "compare",
     "compare-hpcc",
     "compare-htsim",
+    "compare-uec",
     "show",
     "new",
     "check",
@@ -311,7 +313,7 @@ def test_no_command_is_a_function_of_more_than_eight_parameters() -> None:
 APP: Any = typer.main.get_command(cli.app)
 
 
-@pytest.mark.parametrize("name", ["run-hpcc", "run-htsim", "compare-hpcc", "compare-htsim"])
+@pytest.mark.parametrize("name", ["run-hpcc", "run-htsim", "run-uec", "compare-hpcc", "compare-htsim", "compare-uec"])
 def test_the_older_spelling_is_the_same_command(name: str) -> None:
     context = APP.context_class(APP, info_name="fanin")
     word, option = name.split("-")
@@ -325,7 +327,7 @@ def test_options_of_another_command_are_told() -> None:
         return {option for one in APP.commands[name].params for option in one.opts}
 
     for name, told in OTHERS.items():
-        others = set().union(*(options(str(one)) for one in OTHERS if one != name)) | {"--htsim"}
+        others = set().union(*(options(str(one)) for one in OTHERS if one != name)) | {"--htsim", "--uec"}
         assert not options(str(name)) & set(told), name
         assert set(told) <= others, name
 

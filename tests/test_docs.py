@@ -27,9 +27,11 @@ FAQ = ROOT / "docs" / "faq.md"
 """And these; `test_answers.py` runs them."""
 OWN_SCHEME = ROOT / "docs" / "own-scheme.md"
 """And these; `test_own_scheme.py` runs them."""
+ULTRA_ETHERNET = ROOT / "docs" / "ultra-ethernet.md"
+"""And these; `test_uec.py` runs them."""
 NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
 ALL = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START, FAQ, OWN_SCHEME)]
+DOCUMENTS = [path for path in ALL if path not in (TUTORIAL, QUICK_START, FAQ, OWN_SCHEME, ULTRA_ETHERNET)]
 EXAMPLES = [
     pytest.param(code, id=f"{document.relative_to(ROOT)}-{number}")
     for document in DOCUMENTS

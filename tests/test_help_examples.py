@@ -48,10 +48,10 @@ series = [
 [compare]
 schemes = ["dart", "dcqcn"]
 """
-MATRIX = "Nodes 8\nConnections 1\n0->5 id 1 start 0 size 3000\n"
-TREE = """Nodes 8
+MATRIX = "Nodes 16\nConnections 1\n0->5 id 1 start 0 size 3000\n"
+TREE = """Nodes 16
 Tiers 2
-Podsize 8
+Podsize 16
 Tier 0
 Downlink_speed_Gbps 100
 Radix_Down 4
@@ -59,7 +59,7 @@ Radix_Up 2
 Downlink_Latency_ns 1000
 Tier 1
 Downlink_speed_Gbps 200
-Radix_Down 2
+Radix_Down 4
 Downlink_Latency_ns 500
 Radix_Up 1
 """

@@ -31,6 +31,7 @@ USES: dict[str, set[str]] = {
         "units",
         "formats",
         "ns3",
+        "uet",
         "transport",
     },
     "own": {"experiment", "cc", "units"},
@@ -49,7 +50,7 @@ USES: dict[str, set[str]] = {
     },
     "transport": {"engine", "endpoint", "cc", "wire", "units"},
     "wirelab": {"experiment", "record", "transport", "fabric", "engine", "endpoint", "cc", "units"},
-    "fuzz": {"experiment", "formats", "record", "transport", "units", "wire"},
+    "fuzz": {"experiment", "formats", "record", "transport", "uet", "units", "wire"},
     "claims": set(),
 }
 PURE = ["units", "cc", "endpoint", "wire"]

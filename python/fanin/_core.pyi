@@ -197,6 +197,22 @@ def run_hpcc_under(
     """Runs one on the ordinary network under a scheme. Limits are as in `run`. Raises `SpecError`, `LimitError`,
     `OSError`."""
 
+def run_uet(
+    matrix: str,
+    topology: str | None,
+    options: str,
+    progress: Callable[[Progress], bool] | None,
+    max_memory_bytes: int | None,
+    max_wall_s: float | None,
+) -> RunResult:
+    """Runs a connection matrix on the network of uet-htsim."""
+
+def uet_explain(matrix: str, topology: str | None, options: str) -> str:
+    """What it means before it runs, as JSON."""
+
+def uet_warnings(matrix: str, topology: str | None, options: str) -> list[str]:
+    """Its warnings, known before it runs."""
+
 def hpcc_topology(kind: Literal["fat-tree", "star", "hpcc-320"], size: int, rate: str, delay: str) -> str:
     """A topology in the format of the ns-3 HPCC simulator. `size` is k or the number of hosts; hpcc-320 is fixed.
     Raises `SpecError`, as the next four do."""

@@ -148,7 +148,7 @@ def _numbers(result: RunTables) -> list[dict[str, float | None]]:
                 "marked_packets": marked / arrived if arrived else None,
                 "reordered_packets": reordered / arrived if arrived else None,
                 "packets_resent": resent,
-                "message_timeouts": None if result.exact else timeouts,  # that simulator has none
+                "message_timeouts": None if result.of_ns3 else timeouts,  # that simulator has none
                 DROPPED: traffic["packets_dropped"],
             }
         )

@@ -158,7 +158,9 @@ def why(
     row = choose(asked, flow)
     name = f"{row['traffic']}:{row['number']}"
     stop_s = asked.manifest["simulated_ps"] / 1e12 if asked.cancelled else None
-    if "hpcc_config" in asked.spec:
+    if asked.exact and not asked.of_ns3:
+        raise RunError(f"{asked.label}: why follows no packets on the network of uet-htsim; its uet.txt has its lines")
+    if asked.of_ns3:
         once_more = run_one(configuration(asked, int(str(row["flow_id"]))), progress=until(stop_s, progress))
     else:
         given = asked.given_flows if flows is None else flows

@@ -170,7 +170,7 @@ def hop_delays(result: RunTables, message: str | None = None) -> pl.DataFrame:
     links = {port: Link(to, rate, delay) for port, to, rate, delay in ports.iter_rows()}
     flow = flow_row(result, name)
     # The ns-3 HPCC simulator truncates the time of each transmission to nanoseconds.
-    short_ps = 2000 if "hpcc_config" in result.spec else 0
+    short_ps = 2000 if result.of_ns3 else 0
     mine = hops.filter(pl.col("message").cast(pl.String) == name)
     steps = follow(mine, links, int(str(flow["start_ps"])), short_ps)
     steps.sort(key=lambda step: (step.packet, step.hop))

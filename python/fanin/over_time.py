@@ -424,6 +424,8 @@ def how_to_measure(result: RunTables, line: str) -> str:
     """What makes a run measure a quantity: a line of its spec, or an option where it has none."""
     if (file := result.spec.get("hpcc_file")) and "series" not in section(result.spec, "measure"):
         return f'run it again with a series: fanin run --hpcc {shlex.quote(str(file))} --series "10 us"'
+    if result.exact and not result.of_ns3:
+        return "runs of uet-htsim's files have no series"
     return f"add to measure.series: {line}"
 
 

@@ -54,6 +54,7 @@ QUANTITIES: dict[str, Quantity] = {
         "goodput of unfinished messages, mean", "Goodput of unfinished messages, mean", "Gb/s", "high"
     ),
     "marked_share": Quantity("ECN-marked packets of messages", "ECN-marked packets of messages", "share"),
+    "trimmed": Quantity("trimmed packets", "Trimmed packets", "count", "low"),
     "timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
     "given_up": Quantity("connections given up", "connections and queue pairs given up", "count", "low"),
     "drops": Quantity("drops", "Dropped packets", "count", "low"),

@@ -74,6 +74,8 @@ class Row:
     """Share of the data packets of all messages that arrived after a packet further on, over the whole run."""
     packets_resent: float
     """Data packets of all messages that were sent again, over the whole run."""
+    trimmed: float
+    """Packets cut to their headers at full queues, in runs of uet-htsim's files."""
     timeouts: float
     """Retransmission timeouts."""
     given_up: float
@@ -237,6 +239,7 @@ def numbers(result: RunTables) -> Numbers:
         "marked_share": int(posted["packets_marked"].sum()) / arrived if arrived else None,
         "reordered_packets": every[1] / every[0] if every[0] else None,
         "packets_resent": every[2],
+        "trimmed": network.get("trimmed", 0),
         "timeouts": network["timeouts"],
         "given_up": network["given_up"],
         "queries": answered_us.size,

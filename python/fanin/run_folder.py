@@ -125,6 +125,8 @@ class NetworkSummary(TypedDict):
 
     stopped_us: float
     drops: Drops
+    trimmed: int
+    """Packets cut to their headers at full queues. Earlier versions have none."""
     paused_us: float
     pauses: int
     credit_wait_us: float

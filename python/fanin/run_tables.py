@@ -49,14 +49,18 @@ class RunTables:
 
     @property
     def exact(self) -> bool:
-        """Whether it is a configuration of the ns-3 HPCC simulator that ran as it is, on that simulator's own network,
-        and no spec."""
+        """Whether another simulator's files ran as they are, on that simulator's own network, and not a spec."""
         return "spec_version" not in self.spec
+
+    @property
+    def of_ns3(self) -> bool:
+        """Whether they are a configuration of the ns-3 HPCC simulator."""
+        return "hpcc_config" in self.spec
 
     @property
     def fct_ends_at_sender(self) -> bool:
         """Its completion times end when the sender knows that all bytes arrived, and not with the last byte at the
-        receiver: those of a configuration of the ns-3 HPCC simulator that ran as it is, and of runs beside it."""
+        receiver: those of another simulator's files that ran as they are, and of runs beside them."""
         return self._as_ns3 or self.exact
 
     @property

@@ -51,6 +51,7 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
         "marked_share",
         "reordered_packets",
         "packets_resent",
+        "trimmed",
         "timeouts",
         "given_up",
         "drops",
@@ -65,6 +66,7 @@ RARE = (
     "unfinished_goodput_gbps",
     "reordered_packets",
     "packets_resent",
+    "trimmed",
     "given_up",
     "credit_wait_us",
 )
@@ -124,7 +126,7 @@ def _applies(name: str, compared: Compared) -> bool:
     if any(getattr(row, name) for row in compared.rows):
         return True
     if name == "timeouts":
-        return not all(result.exact for result in compared.results)  # that simulator has no timeouts
+        return not all(result.of_ns3 for result in compared.results)  # that simulator has no timeouts
     if name == "cnps":
         return any(row.cnps_in_acks for row in compared.rows)
     if name == "paused_us":

@@ -39,6 +39,7 @@ MODULES = [
     "table",
     "jobs",
     "hpcc",
+    "uet",
     "oitcp",
     "wire",
     "cli",

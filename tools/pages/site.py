@@ -48,6 +48,7 @@ NAV: list[dict[str, str | list[str]]] = [
             "docs/ns3-hpcc.md",
             "docs/htsim.md",
             "docs/graphs.md",
+            "docs/ultra-ethernet.md",
             "docs/performance.md",
         ]
     },

@@ -22,6 +22,7 @@ mod queue_counts;
 mod run;
 mod spec;
 mod toml_text;
+pub mod uet;
 mod unmeasured;
 
 pub use error::{Problem, Problems};

@@ -1,8 +1,7 @@
 //! Refuses runs that would take more memory or time than their caller allows, before anything is built.
 
-use crate::explain::{Cost, Share, bytes_text, estimate, estimate_hpcc, time_text};
-use crate::hpcc::Setup;
-use crate::{CheckedSpec, ListedFlow};
+use crate::explain::{Cost, Share, bytes_text, estimate, estimate_hpcc, estimate_uet, time_text};
+use crate::{CheckedSpec, ListedFlow, hpcc, uet};
 use std::fmt;
 
 /// A speed that every machine reaches, in packet-hops per second: a run that is short enough at this speed needs no
@@ -40,29 +39,33 @@ impl Limits {
     /// # Errors
     /// The estimate, the limit, and the largest contribution.
     pub fn check(&self, checked: &CheckedSpec, flows: &[ListedFlow]) -> Result<Option<Cost>, Box<Exceeded>> {
-        if self.memory_bytes.is_none() && self.wall_s.is_none() {
-            return Ok(None);
-        }
-        let name = &checked.document().name;
-        let cost = estimate(checked, flows, Some(SLOW));
-        match self.of(&cost, name) {
-            Err(exceeded) if !exceeded.memory => self.of(&estimate(checked, flows, None), name),
-            fits => fits,
-        }?;
-        Ok(Some(cost))
+        self.within(&checked.document().name, |speed| estimate(checked, flows, speed))
     }
 
     /// The same for a configuration of the ns-3 HPCC simulator on its own network.
     ///
     /// # Errors
     /// As [`Limits::check`].
-    pub fn check_hpcc(&self, setup: &Setup) -> Result<Option<Cost>, Box<Exceeded>> {
+    pub fn check_hpcc(&self, setup: &hpcc::Setup) -> Result<Option<Cost>, Box<Exceeded>> {
+        self.within(setup.name(), |speed| estimate_hpcc(setup, speed))
+    }
+
+    /// The same for a connection matrix on the network of uet-htsim.
+    ///
+    /// # Errors
+    /// As [`Limits::check`].
+    pub fn check_uet(&self, setup: &uet::Setup) -> Result<Option<Cost>, Box<Exceeded>> {
+        self.within(&setup.name(), |speed| estimate_uet(setup, speed))
+    }
+
+    /// Whether the cost at a speed is within the limits. A trial of the speed is made only if it is not at a low one.
+    fn within(&self, name: &str, cost_at: impl Fn(Option<f64>) -> Cost) -> Result<Option<Cost>, Box<Exceeded>> {
         if self.memory_bytes.is_none() && self.wall_s.is_none() {
             return Ok(None);
         }
-        let cost = estimate_hpcc(setup, Some(SLOW));
-        match self.of(&cost, setup.name()) {
-            Err(exceeded) if !exceeded.memory => self.of(&estimate_hpcc(setup, None), setup.name()),
+        let cost = cost_at(Some(SLOW));
+        match self.of(&cost, name) {
+            Err(exceeded) if !exceeded.memory => self.of(&cost_at(None), name),
             fits => fits,
         }?;
         Ok(Some(cost))

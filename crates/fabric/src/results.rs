@@ -259,6 +259,8 @@ counters! {
         pub event_hash: u64,
         /// Packets dropped, by cause.
         pub drops: Drops,
+        /// Packets cut to their headers at full queues.
+        pub trimmed: u64,
         /// Conservation of bytes.
         pub ledger: Ledger,
         /// Totals of its hosts.

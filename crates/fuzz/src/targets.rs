@@ -48,6 +48,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "htsim-topo", run: fanin_formats::htsim::fuzz_topo, seeds: || texts(&[TREE]) },
     Target { name: "goal", run: fanin_formats::goal::fuzz, seeds: schedules },
     Target { name: "chakra", run: fanin_formats::chakra::fuzz, seeds: traces },
+    Target { name: "uec-options", run: uec_options, seeds: || texts(&[UEC_OPTIONS]) },
+    Target { name: "uec-matrix", run: |bytes| uec(bytes, None), seeds: || texts(&[UEC_MATRIX]) },
+    Target { name: "uec-topo", run: |bytes| uec(UEC_MATRIX.as_bytes(), Some(bytes)), seeds: || texts(&[TREE]) },
     Target { name: "flow-table", run: fanin_formats::tables::fuzz_flows, seeds: || texts(&[FLOW_TABLE]) },
     Target { name: "link-table", run: fanin_formats::tables::fuzz_links, seeds: || texts(&[LINK_TABLE, WITH_NODES]) },
     Target {
@@ -59,6 +62,20 @@ pub const TARGETS: &[Target] = &[
     Target { name: "frame", run: frame, seeds: frames::frames },
     Target { name: "frame-headers", run: frames::read_headers, seeds: frames::headers },
 ];
+
+/// A matrix of uet-htsim, on a topology if there is one.
+fn uec(matrix: &[u8], topology: Option<&[u8]>) {
+    let (matrix, topology) = (String::from_utf8_lossy(matrix), topology.map(String::from_utf8_lossy));
+    if let Ok(setup) = fanin_uet::Setup::new(fanin_uet::Options::default(), &matrix, topology.as_deref()) {
+        assert!(setup.warnings().len() <= matrix.lines().count());
+    }
+}
+
+fn uec_options(bytes: &[u8]) {
+    if let Ok(options) = fanin_uet::Options::parse(String::from_utf8_lossy(bytes).split_whitespace()) {
+        let _ = fanin_uet::Setup::new(options, UEC_MATRIX, None);
+    }
+}
 
 fn frame(bytes: &[u8]) {
     let _ = frames::read(bytes);
@@ -110,6 +127,20 @@ Triggers 1
 2->3 id 2 trigger 1 size 5000
 4->5 id 3 start 67000 size 544
 trigger id 1 oneshot
+";
+
+const UEC_OPTIONS: &str = "-sender_cc -receiver_cc -end 60 -q 4 -ecn 1 4 -paths 8 -load_balancing_algo reps -o log";
+
+const UEC_MATRIX: &str = "\
+Nodes 16
+Connections 3
+Triggers 1
+0->1 id 1 start 0 size 1000000 send_done_trigger 1
+# a comment
+2->3 id 2 trigger 1 size 5000
+4->5 id 3 start 67 size 544 msg prio 1
+trigger id 1 barrier count 2
+failure switch_type AGG switch_id 2 link_id 0
 ";
 
 const FLOW_TABLE: &str = "\

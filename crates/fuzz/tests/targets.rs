@@ -37,6 +37,9 @@ fn nothing_is_allocated_on_the_word_of_a_file() {
         ("hpcc-trace-nodes", "4000000000\n0\n"),
         ("hpcc-config", "KMAX_MAP 4000000000 100000000000 1"),
         ("goal", "num_ranks 4000000000\nrank 0 { }\n"),
+        ("uec-matrix", "Nodes 32768\nConnections 4000000000\n0->1 start 0 size 1\n"),
+        ("uec-matrix", "Nodes 2\n0->1 start 0 size 1\ntrigger id 1 barrier count 4000000000\n"),
+        ("uec-topo", "Nodes 32768\nTiers 3\nPodsize 4000000000\n"),
         ("hpcc-tr", "\u{7f}\u{7f}\u{7f}\u{7f}"),
     ] {
         run(target(name), input.as_bytes()).unwrap();

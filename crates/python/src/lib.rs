@@ -14,7 +14,7 @@ use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram};
 use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
 use fanin_experiment::loaded::{self, Kind};
-use fanin_experiment::{CheckedSpec, Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal};
+use fanin_experiment::{CheckedSpec, Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, uet};
 use fanin_record::{Manifest, Ran, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
 use fanin_units::{PortId, Time};
 use fanin_wirelab::carry::Watch;
@@ -115,7 +115,7 @@ struct RunResult {
     summary: Summary,
     manifest: Manifest,
     spec_toml: String,
-    /// Whether it ran a configuration of the ns-3 HPCC simulator as it is, and `spec_toml` is no spec.
+    /// Whether it ran another simulator's files as they are, and `spec_toml` is not a spec.
     exact: bool,
 }
 
@@ -417,6 +417,43 @@ fn run_hpcc_under(
     let outcome = py.detach(|| ordinary.run(threads, &mut |state| look(progress.as_ref(), expected, state)));
     let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
     Ok(py.detach(|| left_by_spec(outcome, ordinary.checked())))
+}
+
+/// Runs a connection matrix on the network of uet-htsim, without the GIL.
+#[pyfunction]
+fn run_uet(
+    py: Python<'_>,
+    matrix: &str,
+    topology: Option<&str>,
+    options: &str,
+    progress: Option<Py<PyAny>>,
+    max_memory_bytes: Option<u64>,
+    max_wall_s: Option<f64>,
+) -> PyResult<RunResult> {
+    let setup = py.detach(|| uet::Setup::read(matrix, topology, options)).map_err(refused)?;
+    let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
+    // It usually ends long before its last instant, so the packets tell how far it is.
+    let expected = py.detach(|| limits.check_uet(&setup)).map_err(too_much)?.map(|cost| [cost.packet_hops, 0.0]);
+    let outcome = py.detach(|| uet::run(&setup, &mut |state| look(progress.as_ref(), expected, state)));
+    let outcome = outcome.map_err(|e| PyOSError::new_err(e.to_string()))?;
+    let left = py.detach(|| left_by(outcome, SizeRange::ALL, false, &setup.name(), setup.seed(), setup.document()));
+    Ok(RunResult { exact: true, ..left })
+}
+
+/// The explanation of such a matrix as JSON.
+#[pyfunction]
+fn uet_explain(py: Python<'_>, matrix: &str, topology: Option<&str>, options: &str) -> PyResult<String> {
+    let explained = py.detach(|| {
+        let setup = uet::Setup::read(matrix, topology, options).map_err(refused)?;
+        Ok::<_, PyErr>(fanin_experiment::explain::explain_uet(&setup))
+    })?;
+    serde_json::to_string(&explained).map_err(failed)
+}
+
+/// The warnings of such a matrix that are known before it runs.
+#[pyfunction]
+fn uet_warnings(py: Python<'_>, matrix: &str, topology: Option<&str>, options: &str) -> PyResult<Vec<String>> {
+    Ok(py.detach(|| uet::Setup::read(matrix, topology, options)).map_err(refused)?.warnings())
 }
 
 fn wrong(what: String) -> PyErr {
@@ -758,8 +795,9 @@ mod _core {
     use super::{
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_explain,
         hpcc_incast, hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, hpcc_warnings, htsim_spec, ideals,
-        load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_wire, schema,
-        scheme_header, schemes, toml_as_json, warnings, wire_carry, wire_host, wire_member, wire_veth_refused,
+        load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uet, run_wire,
+        schema, scheme_header, schemes, toml_as_json, uet_explain, uet_warnings, warnings, wire_carry, wire_host,
+        wire_member, wire_veth_refused,
     };
     use pyo3::prelude::*;
 

@@ -325,9 +325,13 @@ pub static TABLES: [Table; 10] = [
 ];
 
 /// Files of a run's folder other than its tables, with their meaning.
-pub static FILES: [(&str, &str); 12] = [
+pub static FILES: [(&str, &str); 13] = [
     ("spec.resolved.toml", "The spec that ran, with every default."),
-    ("configuration.toml", "The configuration of the ns-3 HPCC simulator that ran, as it was read; not a spec."),
+    (
+        "configuration.toml",
+        "The configuration of the ns-3 HPCC simulator that ran, as it was read, or the files and options of uet-htsim; \
+         not a spec.",
+    ),
     ("summary.json", "Summary of the run; its fields are below."),
     ("manifest.json", "Metadata and speed of the run; its fields are below."),
     ("README.md", "Description of the folder."),
@@ -338,6 +342,7 @@ pub static FILES: [(&str, &str); 12] = [
     ("pfc.txt", "PAUSE frames, likewise."),
     ("qlen.txt", "Queue lengths, likewise."),
     ("trace.tr", "Packets at the nodes of its trace file, likewise."),
+    ("uet.txt", "The lines that uet-htsim prints, for runs of its files."),
 ];
 
 /// The tables with their columns, and the fields of `summary.json` and `manifest.json`, as sections of a Markdown page.

@@ -7,7 +7,7 @@ use crate::{Manifest, Run, Summary};
 pub enum Ran<'a> {
     /// A spec with every default.
     Spec(&'a str),
-    /// A configuration of the ns-3 HPCC simulator, which is no spec.
+    /// Files of another simulator that ran as they are, which are not a spec.
     Configuration(&'a str),
 }
 

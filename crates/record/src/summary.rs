@@ -149,6 +149,8 @@ pub struct NetworkSummary {
     pub stopped_us: f64,
     /// Packets dropped.
     pub drops: DropSummary,
+    /// Packets cut to their headers at full queues, in runs of uet-htsim's files.
+    pub trimmed: u64,
     /// Time that data was paused, summed over ports and classes, in microseconds.
     pub paused_us: f64,
     /// PAUSE frames.
@@ -193,7 +195,8 @@ pub struct NetworkSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// The ideal that completion times are divided by for slowdowns: "store-and-forward" is the same message alone on
-    /// the same path, "hpcc" the formula of the ns-3 HPCC simulator, "lone-run" the same message in a run of its own.
+    /// the same path, "hpcc" the formula of the ns-3 HPCC simulator, "lone-run" the same message in a run of its own,
+    /// "empty-network" the same message, up to its last ACK, in the network of uet-htsim without any other.
     pub slowdown_ideal: &'static str,
     /// Reasons not to trust the run; a program that made it should exit with an error if there are any.
     pub errors: Vec<String>,
@@ -252,6 +255,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
             watchdog: drops.watchdog,
             receiver: drops.receiver,
         },
+        trimmed: run.totals.trimmed,
         paused_us: run.ports.iter().map(|port| us(port.paused)).sum(),
         pauses: run.ports.iter().map(|port| port.pauses).sum(),
         credit_wait_us: run.ports.iter().map(|port| us(port.credit_wait)).sum(),

@@ -2,7 +2,6 @@
 //!
 //! Source: uet-htsim's event list: pending triggers run before each event, the last one first.
 
-use crate::error::Error;
 use crate::events::Event;
 use crate::network::Network;
 use crate::nic::CONTROL_TURNS;
@@ -11,26 +10,20 @@ use crate::switches::switch_index;
 use crate::topology::Node;
 
 impl Network<'_> {
-    /// Runs to the end.
-    pub fn run(&mut self) -> Result<(), Error> {
-        loop {
-            while let Some(s) = self.fired.pop() {
-                let line = format!("{} activate", self.senders[s as usize].name);
-                self.print(&line);
-                self.start(s);
-                self.send_first(s);
-            }
-            if let Some(why) = self.aborted {
-                return Err(Error(format!("the original aborts at {} us: {why}", self.time())));
-            }
-            let Some(event) = self.events.pop() else { break };
-            if !matches!(event, Event::Timeout(..)) {
-                self.log_event(event);
-            }
-            self.happen(event);
+    /// Does the next event, after the triggers that have fired; tells whether there was one.
+    pub(crate) fn step(&mut self) -> bool {
+        while let Some(s) = self.fired.pop() {
+            let line = format!("{} activate", self.senders[s as usize].name);
+            self.print(&line);
+            self.start(s);
+            self.send_first(s);
         }
-        self.log_draws();
-        Ok(())
+        let Some(event) = self.events.pop() else { return false };
+        if !matches!(event, Event::Timeout(..)) {
+            self.log_event(event);
+        }
+        self.happen(event);
+        true
     }
 
     fn happen(&mut self, event: Event) {

@@ -54,6 +54,7 @@ impl Entry {
 pub struct Events {
     now: u64,
     end: u64,
+    happened: u64,
     number: u64,
     /// The slot of `current`.
     slot: u64,
@@ -74,6 +75,7 @@ impl Events {
         Self {
             now: 0,
             end,
+            happened: 0,
             number: 0,
             slot: 0,
             current: Vec::new(),
@@ -89,6 +91,11 @@ impl Events {
     /// The time in picoseconds.
     pub fn now(&self) -> u64 {
         self.now
+    }
+
+    /// How many events have been taken.
+    pub fn happened(&self) -> u64 {
+        self.happened
     }
 
     /// Inserts an event, and tells whether it is early enough to happen.
@@ -137,6 +144,7 @@ impl Events {
         }
         let entry = self.current.pop()?;
         self.now = entry.at;
+        self.happened += 1;
         Some(entry.event)
     }
 

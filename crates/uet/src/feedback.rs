@@ -99,9 +99,11 @@ impl Network<'_> {
             return;
         }
         if sender.messages.to_come() {
-            return self.abort("all messages so far of a reused connection are acknowledged before the next is due");
+            return self.beyond("all messages so far of a reused connection are acknowledged before the next is due");
         }
         sender.finished = Some(now);
+        self.finished += 1;
+        let sender = self.sender(s);
         let a = &sender.nscc.account;
         let line = format!(
             "Flow {} flowId {} uecSrc {s} finished at {time} total messages {} total packets {} RTS {} total bytes \
@@ -190,6 +192,7 @@ impl Network<'_> {
         self.cancel_timer(s);
         let Some((psn, _)) = self.sender(s).window.oldest() else { return };
         self.log_timeout(s, psn);
+        self.sender(s).counters.timeouts += 1;
         let sender = &mut self.senders[s as usize];
         sender.balancer.feedback(0, Feedback::Timeout, now);
         let size = sender.window.unsend(psn).map_or(0, |record| record.size);

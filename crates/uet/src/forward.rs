@@ -41,7 +41,8 @@ impl Network<'_> {
             Node::Tor(tor) if topology.tor_of(to) == tor => topology.to_host(to),
             Node::Tor(tor) => {
                 if s.up.is_empty() {
-                    s.up = permuted(topology.up_from_tor(tor), &mut self.random);
+                    let (first, count) = topology.up_from_tor(tor);
+                    s.up = permuted((first..first + count).collect(), &mut self.random);
                 }
                 s.up[choice(s.up.len() as u32) as usize]
             }
@@ -53,11 +54,12 @@ impl Network<'_> {
                     s.up_by_host.resize(topology.hosts as usize, None);
                 }
                 let links = s.up_by_host[to as usize].get_or_insert_with(|| {
-                    permuted(topology.up_from_aggregation(a), &mut self.random).into_boxed_slice()
+                    let ways = topology.ways_up(a, topology.pod_of(to), &self.failed);
+                    permuted(ways, &mut self.random).into_boxed_slice()
                 });
                 links[choice(links.len() as u32) as usize]
             }
-            Node::Core(core) => one_of(topology.down_from_core(core, topology.pod_of(to))),
+            Node::Core(core) => one_of(topology.ways_down(core, topology.pod_of(to), &self.failed)),
             Node::Host(_) => unreachable!("hosts are not switches"),
         }
     }

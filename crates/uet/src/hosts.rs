@@ -18,10 +18,13 @@ impl Network<'_> {
 
     /// A sender has sent a packet: the NIC is busy for as many bytes.
     pub(crate) fn occupy_nic(&mut self, host: u32, sender: u32, bytes: i64) {
-        if let Some(first) = self.nics[host as usize].waiting.pop_front()
-            && first != sender
-        {
-            self.abort("a sender sent before the first in its NIC's list");
+        let waiting = &mut self.nics[host as usize].waiting;
+        if waiting.front().is_some_and(|first| *first != sender) {
+            let own = waiting.iter().position(|waiting| *waiting == sender);
+            own.map(|at| waiting.remove(at));
+            self.beyond("a sender sent before the first in its NIC's list");
+        } else {
+            waiting.pop_front();
         }
         self.nic_busy(host, bytes as u64);
     }
@@ -74,7 +77,10 @@ impl Network<'_> {
     pub(crate) fn host_queue_done(&mut self, host: u32) {
         let queue = &mut self.host_queues[host as usize];
         let Some(at) = queue.serving.take() else { return };
-        queue.bytes -= u64::from(self.packets.get(at).size);
+        let size = u64::from(self.packets.get(at).size);
+        queue.bytes -= size;
+        queue.counts.packets += 1;
+        queue.counts.bytes += size;
         self.log_host("H-", host, at);
         self.send_into(host, at);
         self.serve_host(host);

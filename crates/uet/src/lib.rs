@@ -6,21 +6,23 @@
 //! matrix and the options of that program, [`simulate`] prints the same lines and returns results per flow:
 //!
 //! ```
-//! use fanin_uet::{Options, simulate};
+//! use fanin_uet::{Options, Setup};
 //!
 //! let options = Options::parse("-sender_cc_only -end 1000".split_whitespace())?;
-//! let matrix = "Nodes 2\nConnections 1\n0->1 id 1 start 0 size 81720\n";
+//! let setup = Setup::new(options, "Nodes 2\nConnections 1\n0->1 id 1 start 0 size 81720\n", None)?;
 //! let mut lines = Vec::new();
-//! let results = simulate(&options, matrix, None, &mut |line| lines.push(line.to_owned()), None)?;
-//! assert_eq!(results.flows[0].finished, Some(20_330_720));
+//! let results = setup.run(&mut |line| lines.push(line.to_owned()), None, &mut |_| true);
+//! assert_eq!(results.flows[0].finished, Some(setup.ideal(0, 1, 81_720)));
+//! assert_eq!(setup.ideal(0, 1, 81_720), 20_330_720);
 //! assert_eq!(results.sums.new, 20);
 //! assert!(lines[1].starts_with("Flow Uec_0_1 flowId 1 uecSrc 0 finished at 20.3307"));
 //! # Ok::<(), fanin_uet::Error>(())
 //! ```
 //!
 //! Results depend on the order of simultaneous events and on which packet gets which number of one random stream, so a
-//! run is on one thread. Where the original has a defect that decides about results, so has this crate. What it aborts
-//! on is an [`Error`]. Loss recovery of option `-sleek` is not supported.
+//! run is on one thread. Where the original has a defect that decides about results, so has this crate. What the
+//! original aborts on is an [`Error`] or, if the run can go on, noted in [`Results::beyond`]. Loss recovery of option
+//! `-sleek` is not supported.
 //!
 //! `tests/micro.rs` compares small runs with recorded ones of the original, each line and each event; `tests/golden.rs`
 //! does so for any folder of recorded runs.
@@ -37,6 +39,7 @@ mod events;
 mod feedback;
 mod forward;
 mod hosts;
+mod ideal;
 mod links;
 mod log;
 mod matrix;
@@ -58,13 +61,20 @@ mod run;
 mod sender;
 mod sending;
 mod settings;
+mod setup;
 mod switches;
 mod timers;
 mod topology;
 mod window;
 
-pub use error::Error;
+pub use error::{Error, Place};
+pub use network::Beyond;
 pub use nscc::Account;
 pub use options::{Balancing, Law, Options, QueueSize};
-pub use run::{Flow, Results, simulate};
+pub use port::Counts;
+pub use receiver::Arrivals;
+pub use run::{Flow, Progress, Results};
 pub use sender::Counters;
+pub use settings::Settings;
+pub use setup::Setup;
+pub use topology::{Cable, Node};

@@ -5,9 +5,8 @@
 use std::collections::HashMap;
 
 use crate::digits::six_digits;
-use crate::error::Error;
 use crate::events::{Event, Events};
-use crate::matrix::{Firing, Matrix};
+use crate::matrix::{Firing, Matrix, Trigger};
 use crate::nic::{HostQueue, Nic};
 use crate::nscc::{Nscc, Parameters};
 use crate::options::Options;
@@ -19,6 +18,7 @@ use crate::rccc::{Pacer, Share};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::settings::{HEADER, Settings};
+use crate::setup::Setup;
 use crate::switches::{Pipe, Switch, switch_index};
 use crate::topology::{Cable, Node, Topology};
 
@@ -27,6 +27,15 @@ const FIRST_FLOW: u32 = 1_000_000_001;
 
 /// Takes lines.
 pub type Lines<'a> = &'a mut dyn FnMut(&str);
+
+/// Where a run goes on although the original aborts: from there on it has no reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    /// When, in picoseconds.
+    pub at: u64,
+    /// Why the original aborts.
+    pub why: &'static str,
+}
 
 /// A network that runs.
 pub struct Network<'a> {
@@ -40,6 +49,7 @@ pub struct Network<'a> {
     pub(crate) ack_flags: Vec<bool>,
     pub(crate) cables: Vec<Cable>,
     pub(crate) ends: Vec<Node>,
+    pub(crate) failed: Vec<u32>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) ports: Vec<Port>,
     pub(crate) switches: Vec<Switch>,
@@ -50,7 +60,8 @@ pub struct Network<'a> {
     pub(crate) shares: Vec<Share>,
     pub(crate) senders: Vec<Sender>,
     pub(crate) receivers: Vec<Receiver>,
-    triggers: Vec<TriggerState>,
+    /// Triggers, and how often each was activated.
+    triggers: Vec<(Trigger, u32)>,
     pub(crate) fired: Vec<u32>,
     pub(crate) reuse: bool,
     pub(crate) trims: bool,
@@ -60,30 +71,19 @@ pub struct Network<'a> {
     /// The largest credit of a sender, and its first one.
     pub(crate) first_window: i64,
     pub(crate) hops: u64,
-    pub(crate) dropped: u64,
+    pub(crate) started: u64,
+    pub(crate) finished: u64,
     pub(crate) duplicates: u64,
-    pub(crate) aborted: Option<&'static str>,
+    pub(crate) beyond: Option<Beyond>,
     pub(crate) output: Lines<'a>,
     pub(crate) record: Option<Lines<'a>>,
 }
 
-struct TriggerState {
-    id: u32,
-    firing: Firing,
-    targets: Vec<u32>,
-    activations: u32,
-}
-
 impl<'a> Network<'a> {
     /// Builds the network. Lines of output go to `output`, the event log to `record`.
-    pub fn new(
-        options: &Options,
-        matrix: &Matrix,
-        topology: Topology,
-        output: Lines<'a>,
-        record: Option<Lines<'a>>,
-    ) -> Result<Self, Error> {
-        let settings = Settings::new(options, &topology)?;
+    pub fn new(setup: &Setup, output: Lines<'a>, record: Option<Lines<'a>>) -> Self {
+        let Setup { options, matrix, topology, settings, failed } = setup;
+        let (settings, topology) = (settings.clone(), topology.clone());
         let cables = topology.cables(settings.rate);
         let mut network = Self {
             nscc: Parameters::new(&settings),
@@ -92,6 +92,7 @@ impl<'a> Network<'a> {
             packets: Packets::default(),
             ack_flags: Vec::new(),
             ends: cables.iter().map(|cable| cable.to).collect(),
+            failed: failed.clone(),
             pipes: cables.iter().map(|cable| Pipe::new(cable.latency)).collect(),
             ports: Vec::new(),
             switches: Vec::new(),
@@ -102,7 +103,7 @@ impl<'a> Network<'a> {
             shares: Vec::new(),
             senders: Vec::new(),
             receivers: Vec::new(),
-            triggers: Vec::new(),
+            triggers: setup.matrix.triggers.iter().map(|trigger| (trigger.clone(), 0)).collect(),
             fired: Vec::new(),
             reuse: options.reuse,
             trims: !options.disable_trim,
@@ -111,9 +112,10 @@ impl<'a> Network<'a> {
             nack_rtt: !options.no_rtt_of_nacks,
             first_window: settings.most(settings.rtt),
             hops: 0,
-            dropped: 0,
+            started: 0,
+            finished: 0,
             duplicates: 0,
-            aborted: None,
+            beyond: None,
             settings,
             topology,
             cables,
@@ -124,7 +126,7 @@ impl<'a> Network<'a> {
         network.build_ports(options.slow_links);
         network.build_hosts();
         network.connect(options, matrix);
-        Ok(network)
+        network
     }
 
     fn build_switches(&mut self) {
@@ -214,16 +216,11 @@ impl<'a> Network<'a> {
                 self.add_backlog(s as u32, line.size);
             }
         }
-        self.triggers = matrix
-            .triggers
-            .iter()
-            .map(|t| TriggerState { id: t.id, firing: t.firing, targets: t.targets.clone(), activations: 0 })
-            .collect();
     }
 
     /// Notes that the original aborts here, and why.
-    pub(crate) fn abort(&mut self, why: &'static str) {
-        self.aborted.get_or_insert(why);
+    pub(crate) fn beyond(&mut self, why: &'static str) {
+        self.beyond.get_or_insert(Beyond { at: self.events.now(), why });
     }
 
     /// A packet is no more.
@@ -236,27 +233,18 @@ impl<'a> Network<'a> {
 
     /// A sender with all acknowledged activates a trigger.
     pub(crate) fn activate(&mut self, trigger: u32) {
-        let t = &mut self.triggers[trigger as usize];
-        t.activations += 1;
+        let (t, activations) = &mut self.triggers[trigger as usize];
+        *activations += 1;
         let (id, count) = (t.id, t.targets.len());
+        self.fired.extend(t.started_by(*activations));
         let line = match t.firing {
-            Firing::Once if t.activations == 1 => {
-                self.fired.extend(&t.targets);
-                format!("Trigger {id} fired, {count} targets")
+            Firing::Each => format!("Multishot Trigger {id} fired, {count} targets"),
+            Firing::Barrier(all) if *activations < all => {
+                format!("Trigger {id} activated, activations remaining: {}", all - *activations)
             }
-            Firing::Once => return,
-            Firing::Each => {
-                self.fired.extend(t.targets.get(t.activations as usize - 1));
-                format!("Multishot Trigger {id} fired, {count} targets")
-            }
-            Firing::Barrier(all) if t.activations < all => {
-                format!("Trigger {id} activated, activations remaining: {}", all - t.activations)
-            }
-            Firing::Barrier(all) if t.activations == all => {
-                self.fired.extend(&t.targets);
-                format!("Trigger {id} fired, {count} targets")
-            }
-            Firing::Barrier(_) => return,
+            Firing::Barrier(all) if *activations == all => format!("Trigger {id} fired, {count} targets"),
+            Firing::Once if *activations == 1 => format!("Trigger {id} fired, {count} targets"),
+            Firing::Once | Firing::Barrier(_) => return,
         };
         self.print(&line);
     }

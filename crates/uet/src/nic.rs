@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use crate::port::Counts;
+
 /// Control packets for each data packet when both wait.
 pub const CONTROL_TURNS: u32 = 10;
 
@@ -31,6 +33,7 @@ pub struct HostQueue {
     pub(crate) served: [Option<u32>; 3],
     pub(crate) serving: Option<u32>,
     pub(crate) bytes: u64,
+    pub(crate) counts: Counts,
 }
 
 impl HostQueue {

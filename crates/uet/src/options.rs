@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use crate::error::{Error, error};
+use crate::error::{Error, Place};
 
 /// The law of a sender's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,10 @@ pub enum Law {
     Marks,
     /// A constant window.
     Constant,
+}
+
+impl Law {
+    const ALL: [(&'static str, Self); 3] = [("nscc", Self::Nscc), ("dctcp", Self::Marks), ("constant", Self::Constant)];
 }
 
 /// How senders choose the paths of packets.
@@ -30,6 +34,16 @@ pub enum Balancing {
     RepsLegacy,
     /// Good paths again; the bitmap's choice without such.
     Mixed,
+}
+
+impl Balancing {
+    const ALL: [(&'static str, Self); 5] = [
+        ("oblivious", Self::Oblivious),
+        ("bitmap", Self::Bitmap),
+        ("reps", Self::Reps),
+        ("reps_legacy", Self::RepsLegacy),
+        ("mixed", Self::Mixed),
+    ];
 }
 
 /// The size of queues, if it is not the default.
@@ -74,8 +88,9 @@ pub struct Options {
     pub nscc: bool,
     /// RCCC is on.
     pub rccc: bool,
-    /// `-oversubscribed_cc`: RCCC reacts to oversubscription whatever the topology says.
-    pub oversubscribed: bool,
+    /// Whether RCCC reacts to oversubscription whatever the topology says: `-oversubscribed_cc`, or never:
+    /// `-force_disable_oversubscribed_cc`.
+    pub oversubscribed: Option<bool>,
     /// `-sender_cc_algo`.
     pub law: Law,
     /// `-target_q_delay` in microseconds.
@@ -116,7 +131,7 @@ impl Default for Options {
             ecn: None,
             nscc: true,
             rccc: false,
-            oversubscribed: false,
+            oversubscribed: None,
             law: Law::Nscc,
             target_delay: None,
             gate: 3,
@@ -131,10 +146,60 @@ impl Default for Options {
     }
 }
 
-const KNOWN: &str = "-end -mtu -trimsize -linkspeed -hop_latency -switch_latency -tiers -seed -paths -sack_threshold \
-    -disable_trim -q -queue_size_bdp_factor -ecn -sender_cc -receiver_cc -sender_cc_only -receiver_cc_only \
-    -oversubscribed_cc -sender_cc_algo -target_q_delay -qa_gate -cwnd -enable_accurate_base_rtt \
-    -disable_base_rtt_update_on_nack -load_balancing_algo -failed -conn_reuse, and without effect -o -log";
+/// Options that change results.
+const KNOWN: [&str; 29] = [
+    "-end",
+    "-mtu",
+    "-trimsize",
+    "-linkspeed",
+    "-hop_latency",
+    "-switch_latency",
+    "-tiers",
+    "-seed",
+    "-paths",
+    "-sack_threshold",
+    "-disable_trim",
+    "-q",
+    "-queue_size_bdp_factor",
+    "-ecn",
+    "-sender_cc",
+    "-receiver_cc",
+    "-sender_cc_only",
+    "-receiver_cc_only",
+    "-oversubscribed_cc",
+    "-force_disable_oversubscribed_cc",
+    "-sender_cc_algo",
+    "-target_q_delay",
+    "-qa_gate",
+    "-cwnd",
+    "-enable_accurate_base_rtt",
+    "-disable_base_rtt_update_on_nack",
+    "-load_balancing_algo",
+    "-failed",
+    "-conn_reuse",
+];
+
+/// Options that change no result here, and whether a value follows: files and logs of the original, a number of hosts
+/// that the matrix has in any case, and adaptive routing, which only `-strat` turns on.
+const WITHOUT_EFFECT: [(&str, bool); 9] = [
+    ("-o", true),
+    ("-log", true),
+    ("-logtime", true),
+    ("-logtime_us", true),
+    ("-debug", false),
+    ("-nodes", true),
+    ("-ar_sticky_delta", true),
+    ("-ar_granularity", true),
+    ("-ar_method", true),
+];
+
+/// Options of the original that would change results and are not supported.
+const REFUSED: [&str; 9] =
+    ["-sleek", "-pcie", "-planes", "-strat", "-queue_type", "-host_queue_type", "-Ai", "-Md", "-alpha"];
+
+fn error<T>(what: impl Into<String>) -> Result<T, Error> {
+    crate::error::error(Place::Options, what)
+}
 
 fn within<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     option: &str,
@@ -142,9 +207,23 @@ fn within<T: FromStr + PartialOrd + std::fmt::Display + Copy>(
     least: T,
     most: T,
 ) -> Result<T, Error> {
-    let wanted = || Error(format!("{option} needs a number from {least} to {most}"));
-    let number = value.ok_or_else(wanted)?.parse().map_err(|_| wanted())?;
-    if number >= least && number <= most { Ok(number) } else { Err(wanted()) }
+    let number = value.and_then(|value| value.parse().ok()).filter(|number| (least..=most).contains(number));
+    match (number, value) {
+        (Some(number), _) => Ok(number),
+        (None, Some(value)) => {
+            error(format!("{option} {value} is out of range; it needs a number from {least} to {most}"))
+        }
+        (None, None) => error(format!("{option} has no value; it needs a number from {least} to {most}")),
+    }
+}
+
+/// One of some words.
+fn one_of<T: Copy>(option: &str, value: Option<&str>, words: &[(&str, T)]) -> Result<T, Error> {
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    match words.iter().find(|(word, _)| Some(*word) == value) {
+        Some((_, meant)) => Ok(*meant),
+        None => error(format!("{option} {} is not known; it is one of {}", value.unwrap_or(""), known.join(", "))),
+    }
 }
 
 impl Options {
@@ -178,41 +257,18 @@ impl Options {
                 "-receiver_cc" => receiver = true,
                 "-sender_cc_only" => only = Some((true, false)),
                 "-receiver_cc_only" => only = Some((false, true)),
-                "-oversubscribed_cc" => o.oversubscribed = true,
-                "-sender_cc_algo" => {
-                    o.law = match words.next() {
-                        Some("nscc") => Law::Nscc,
-                        Some("dctcp") => Law::Marks,
-                        Some("constant") => Law::Constant,
-                        _ => return error("-sender_cc_algo needs nscc, dctcp or constant"),
-                    }
-                }
+                "-oversubscribed_cc" => o.oversubscribed = o.oversubscribed.or(Some(true)),
+                "-force_disable_oversubscribed_cc" => o.oversubscribed = Some(false),
+                "-sender_cc_algo" => o.law = one_of(word, words.next(), &Law::ALL)?,
                 "-target_q_delay" => o.target_delay = Some(within(word, words.next(), 0.001, 1e6)?),
                 "-qa_gate" => o.gate = within(word, words.next(), 0, 62)?,
                 "-cwnd" => o.window = Some(within(word, words.next(), 1, 1 << 20)?),
                 "-enable_accurate_base_rtt" => o.accurate_rtt = true,
                 "-disable_base_rtt_update_on_nack" => o.no_rtt_of_nacks = true,
-                "-load_balancing_algo" => {
-                    o.balancing = match words.next() {
-                        Some("oblivious") => Balancing::Oblivious,
-                        Some("bitmap") => Balancing::Bitmap,
-                        Some("reps") => Balancing::Reps,
-                        Some("reps_legacy") => Balancing::RepsLegacy,
-                        Some("mixed") => Balancing::Mixed,
-                        _ => {
-                            return error("-load_balancing_algo needs oblivious, bitmap, reps, reps_legacy or mixed");
-                        }
-                    }
-                }
+                "-load_balancing_algo" => o.balancing = one_of(word, words.next(), &Balancing::ALL)?,
                 "-failed" => o.slow_links = within(word, words.next(), 0, 1 << 20)?,
                 "-conn_reuse" => o.reuse = true,
-                "-o" | "-log" => match words.next() {
-                    Some(value) => o.without_effect.push(format!("{word} {value}")),
-                    None => return error(format!("{word} needs a value")),
-                },
-                "-sleek" | "-pcie" | "-planes" | "-strat" => return error(format!("{word} is not supported")),
-                "-tm" | "-topo" => return error(format!("{word}: matrix and topology are given as text, not here")),
-                _ => return error(format!("unknown option {word}; known are {KNOWN}")),
+                _ => o.other(word, &mut words)?,
             }
         }
         (o.nscc, o.rccc) = only.unwrap_or((sender || !receiver, receiver));
@@ -220,15 +276,48 @@ impl Options {
         Ok(o)
     }
 
+    /// What controls senders, and how they choose paths: "nscc-rccc-mixed".
+    pub fn scheme(&self) -> String {
+        let law = Law::ALL.iter().find(|(_, law)| *law == self.law && self.nscc).map(|(name, _)| *name);
+        let balancing = Balancing::ALL.iter().find(|(_, of)| *of == self.balancing).map(|(name, _)| *name);
+        let parts = [law, self.rccc.then_some("rccc"), balancing];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("-")
+    }
+
+    /// An option without effect; otherwise an error.
+    fn other<'a>(&mut self, word: &str, words: &mut impl Iterator<Item = &'a str>) -> Result<(), Error> {
+        if let Some((_, valued)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == word) {
+            if *valued && words.next().is_none() {
+                return error(format!("{word} has no value; it needs one"));
+            }
+            self.without_effect.push(word.to_owned());
+            return Ok(());
+        }
+        if REFUSED.contains(&word) {
+            return error(format!("{word} is not supported; leave it out"));
+        }
+        if word == "-tm" || word == "-topo" {
+            return error(format!("{word} names a file; matrix and topology are given beside the options"));
+        }
+        let all = KNOWN.iter().copied().chain(WITHOUT_EFFECT.iter().map(|(known, _)| *known));
+        let near = all.map(|known| (strsim::normalized_damerau_levenshtein(word, known), known));
+        match near.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(alike, _)| *alike >= 0.5) {
+            Some((_, known)) => error(format!("{word} is not known; did you mean {known}?")),
+            None => error(format!("{word} is not known; known are {}", KNOWN.join(" "))),
+        }
+    }
+
     fn check(&self) -> Result<(), Error> {
         if !self.paths.is_power_of_two() {
-            return error(format!("-paths needs a power of two, not {}", self.paths));
+            let near = self.paths.next_power_of_two();
+            return error(format!("-paths {} is not a power of two; the next one is {near}", self.paths));
         }
         if self.trim_size > self.mtu {
-            return error(format!("-trimsize {} is larger than -mtu {}", self.trim_size, self.mtu));
+            let (trim, mtu) = (self.trim_size, self.mtu);
+            return error(format!("-trimsize {trim} is larger than a packet; it is at most the {mtu} of -mtu"));
         }
         if self.balancing == Balancing::Reps && self.disable_trim {
-            return error("-load_balancing_algo reps needs trimming: leave out -disable_trim");
+            return error("-load_balancing_algo reps needs trimming; leave out -disable_trim");
         }
         Ok(())
     }
@@ -248,15 +337,36 @@ mod tests {
         assert_eq!(mode("-sender_cc_only"), (true, false));
         assert_eq!(mode("-receiver_cc_only"), (false, true));
         assert_eq!(mode("-sender_cc -receiver_cc"), (true, true));
+        let scheme = |text: &str| Options::parse(text.split_whitespace()).unwrap().scheme();
+        assert_eq!(scheme("-sender_cc -receiver_cc"), "nscc-rccc-mixed");
+        assert_eq!(scheme("-receiver_cc_only -load_balancing_algo reps"), "rccc-reps");
+        assert_eq!(scheme("-sender_cc_algo dctcp"), "dctcp-mixed");
     }
 
     #[test]
     fn errors_say_what_would_be_right() {
         let refused = |text: &str| Options::parse(text.split_whitespace()).unwrap_err().to_string();
-        assert_eq!(refused("-mtu 64"), "-mtu needs a number from 65 to 65535");
-        assert_eq!(refused("-end"), "-end needs a number from 1 to 1000000000");
-        assert_eq!(refused("-paths 48"), "-paths needs a power of two, not 48");
-        assert_eq!(refused("-hop_latency nan"), "-hop_latency needs a number from 0 to 1000000");
-        assert!(refused("-speed 3").starts_with("unknown option -speed; known are -end -mtu"));
+        for (options, right) in [
+            ("-mtu 64", "-mtu 64 is out of range; it needs a number from 65 to 65535"),
+            ("-end", "-end has no value; it needs a number from 1 to 1000000000"),
+            ("-paths 48", "-paths 48 is not a power of two; the next one is 64"),
+            ("-hop_latency nan", "-hop_latency nan is out of range; it needs a number from 0 to 1000000"),
+            ("-trimsize 128 -mtu 100", "-trimsize 128 is larger than a packet; it is at most the 100 of -mtu"),
+            (
+                "-load_balancing_algo rep",
+                "-load_balancing_algo rep is not known; it is one of oblivious, bitmap, reps,",
+            ),
+            ("-load_balancing reps", "-load_balancing is not known; did you mean -load_balancing_algo?"),
+            ("-sleek", "-sleek is not supported; leave it out"),
+            ("--x 3", "--x is not known; known are -end -mtu"),
+        ] {
+            assert!(refused(options).starts_with(&format!("options: {right}")), "{}", refused(options));
+        }
+    }
+
+    #[test]
+    fn options_without_effect_are_told() {
+        let o = Options::parse("-o log.out -debug -logtime 0.1".split_whitespace()).unwrap();
+        assert_eq!(o.without_effect, ["-o", "-debug", "-logtime"]);
     }
 }

@@ -18,6 +18,23 @@ pub(crate) enum Serving {
 /// Headers in a row after which one packet with payload is served.
 const HEADERS_IN_A_ROW: u32 = 100_000;
 
+/// What a port counts, or the queue of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets cut to their headers.
+    pub trimmed: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Most bytes of packets with payload that waited.
+    pub peak: u64,
+}
+
 /// A port. Bytes include the packet in service.
 #[derive(Default)]
 pub struct Port {
@@ -32,6 +49,7 @@ pub struct Port {
     pub(crate) mark_above: u64,
     pub(crate) ps_per_byte: u64,
     pub(crate) last_hop: bool,
+    pub(crate) counts: Counts,
 }
 
 impl Port {

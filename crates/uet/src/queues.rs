@@ -29,6 +29,7 @@ impl Network<'_> {
         let port = self.port(link);
         port.low.push_back(at);
         port.low_bytes += size;
+        port.counts.peak = port.counts.peak.max(port.low_bytes);
         self.serve_if_idle(link);
     }
 
@@ -39,6 +40,7 @@ impl Network<'_> {
         packet.size = size;
         packet.header = true;
         packet.last_hop = last_hop;
+        self.port(link).counts.trimmed += 1;
     }
 
     fn cut_arrival(&mut self, link: u32, at: u32) {
@@ -63,6 +65,7 @@ impl Network<'_> {
         self.log_port("TB", link, at);
         let port = self.port(link);
         if port.high_bytes + size > 2 * port.limit {
+            port.counts.dropped += 1;
             self.free(at);
         } else {
             port.high.push_back(at);
@@ -86,7 +89,7 @@ impl Network<'_> {
         let flow = self.packets.get(at).flow;
         let port = self.port(link);
         let line = format!("B[ {} {} ] DROP {flow}", port.low.len(), port.high.len());
-        self.dropped += 1;
+        port.counts.dropped += 1;
         self.print(&line);
         self.free(at);
     }
@@ -116,11 +119,14 @@ impl Network<'_> {
         let first = if port.serving == Serving::Payload { port.low.pop_front() } else { port.high.pop_front() };
         let Some(at) = first else { return };
         let size = u64::from(self.packets.get(at).size);
+        port.counts.packets += 1;
+        port.counts.bytes += size;
         if port.serving == Serving::Payload {
             port.low_bytes -= size;
             let (left, from, above) = (port.low_bytes, port.mark_from, port.mark_above);
             if left > above || left > from && self.random.draw() < chance(left - from, above - from) {
                 self.packets.get_mut(at).marked = true;
+                port.counts.marked += 1;
             }
         } else {
             port.high_bytes -= size;

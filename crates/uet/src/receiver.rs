@@ -4,7 +4,36 @@
 
 use std::collections::VecDeque;
 
+use crate::packet::{Packet, Sending};
 use crate::rccc::Demand;
+
+/// What a receiver counts of packets with payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrivals {
+    /// Packets that arrived.
+    pub packets: u32,
+    /// Of those, packets with a mark.
+    pub marked: u32,
+    /// Of those, packets sent once that arrived behind a later one.
+    pub reordered: u32,
+    /// The largest number of packets by which one of them was late.
+    pub late_by: u32,
+    /// The packet after the last one so far.
+    next: u32,
+}
+
+impl Arrivals {
+    pub(crate) fn count(&mut self, packet: &Packet) {
+        self.packets += 1;
+        self.marked += u32::from(packet.marked);
+        if packet.psn >= self.next {
+            self.next = packet.psn + 1;
+        } else if packet.sending != Sending::Again {
+            self.reordered += 1;
+            self.late_by = self.late_by.max(self.next - packet.psn);
+        }
+    }
+}
 
 /// The state of a receiver.
 pub struct Receiver {
@@ -20,6 +49,7 @@ pub struct Receiver {
     pub(crate) payload: u64,
     pub(crate) ack_wanted: bool,
     pub(crate) demand: Demand,
+    pub(crate) arrivals: Arrivals,
 }
 
 impl Receiver {
@@ -37,6 +67,7 @@ impl Receiver {
             payload: 0,
             ack_wanted: false,
             demand: Demand::default(),
+            arrivals: Arrivals::default(),
         }
     }
 

@@ -25,6 +25,7 @@ impl Network<'_> {
         self.count_for_share(packet);
         let r = self.receiver(packet);
         r.accepted = r.accepted.wrapping_add(packet.size as u16);
+        r.arrivals.count(packet);
         self.demand(packet.connection, packet.pull);
         let r = self.receiver(packet);
         if r.has(packet.psn) {

@@ -1,50 +1,51 @@
-//! A run from texts to results.
+//! A run, and what it comes to.
 
-use crate::error::{Error, error};
-use crate::matrix::Matrix;
-use crate::network::{Lines, Network};
+use crate::network::{Beyond, Lines, Network};
 use crate::nscc::Account;
-use crate::options::Options;
+use crate::port::Counts;
+use crate::receiver::{Arrivals, Receiver};
 use crate::sender::{Counters, Sender};
-use crate::topology::Topology;
+use crate::setup::Setup;
+use crate::topology::Cable;
 
 /// What became of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// `Uec_FROM_TO`.
-    pub name: String,
     /// Its number.
     pub number: u32,
     /// Sending host.
     pub from: u32,
     /// Receiving host.
     pub to: u32,
+    /// Messages that it sends.
+    pub messages: usize,
     /// Payload in bytes.
     pub size: u64,
+    /// Payload in bytes that has arrived.
+    pub delivered: u64,
     /// When it started, in picoseconds; `None` if it has not.
     pub started: Option<u64>,
     /// When all was acknowledged; `None` if that was not before the end.
     pub finished: Option<u64>,
     /// What its sender counted.
     pub counters: Counters,
+    /// What its receiver counted.
+    pub arrivals: Arrivals,
     /// What changed its window.
     pub account: Account,
 }
 
-impl Flow {
-    fn of(sender: &Sender) -> Self {
-        Self {
-            name: sender.name.clone(),
-            number: sender.flow,
-            from: sender.host,
-            to: sender.to,
-            size: sender.size,
-            started: sender.started,
-            finished: sender.finished,
-            counters: sender.counters,
-            account: sender.nscc.account,
-        }
-    }
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The time in picoseconds.
+    pub now: u64,
+    /// Packets that left the port of a switch.
+    pub hops: u64,
+    /// Flows that have started.
+    pub started: u64,
+    /// Flows that have finished.
+    pub finished: u64,
 }
 
 /// What a run comes to.
@@ -54,70 +55,92 @@ pub struct Results {
     pub flows: Vec<Flow>,
     /// The sums of their counters.
     pub sums: Counters,
+    /// Each link in one direction, and what was counted where it begins.
+    pub links: Vec<(Cable, Counts)>,
     /// Packets that left the port of a switch.
     pub hops: u64,
-    /// Lines of dropped packets.
-    pub dropped: u64,
     /// Packets that receivers had already.
     pub duplicates: u64,
+    /// Events.
+    pub events: u64,
     /// The time of the last event in picoseconds.
     pub end: u64,
+    /// From where on there is no reference.
+    pub beyond: Option<Beyond>,
 }
 
-/// Runs a connection matrix, on a topology or else on a fat tree of as many hosts. The lines that the original prints
-/// go to `output`. If there is a `record`, it gets the event log.
-pub fn simulate<'a>(
-    options: &Options,
-    matrix: &str,
-    topology: Option<&str>,
-    output: Lines<'a>,
-    record: Option<Lines<'a>>,
-) -> Result<Results, Error> {
-    let matrix = Matrix::parse(matrix)?;
-    let topology = match topology {
-        Some(text) => Topology::parse(text)?,
-        None => Topology::fat_tree(matrix.nodes, options)?,
-    };
-    check(options, &matrix, &topology)?;
-    let mut network = Network::new(options, &matrix, topology, output, record)?;
-    network.run()?;
-    let flows: Vec<Flow> = network.senders.iter().map(Flow::of).collect();
-    let sum = |of: fn(&Counters) -> u64| flows.iter().map(|flow| of(&flow.counters)).sum();
-    let sums = Counters {
-        new: sum(|c| c.new),
-        again: sum(|c| c.again),
-        rts: sum(|c| c.rts),
-        acks: sum(|c| c.acks),
-        nacks: sum(|c| c.nacks),
-        pulls: sum(|c| c.pulls),
-    };
-    network.print(&format!(
-        "New: {} Rtx: {} RTS: {} Bounced: 0 ACKs: {} NACKs: {} Pulls: {} sleek_pkts: 0",
-        sums.new, sums.again, sums.rts, sums.acks, sums.nacks, sums.pulls
-    ));
-    let (hops, dropped, duplicates) = (network.hops, network.dropped, network.duplicates);
-    Ok(Results { flows, sums, hops, dropped, duplicates, end: network.events.now() })
+/// Events between two looks at the progress.
+const LOOK_EVERY: u64 = 1 << 14;
+
+impl Setup {
+    /// Runs to the end, or until `go_on` says no. The lines that the original prints go to `output`. If there is a
+    /// `record`, it gets the event log.
+    pub fn run<'a>(
+        &self,
+        output: Lines<'a>,
+        record: Option<Lines<'a>>,
+        go_on: &mut dyn FnMut(Progress) -> bool,
+    ) -> Results {
+        let mut network = Network::new(self, output, record);
+        let mut look_at = LOOK_EVERY;
+        while network.step() {
+            if network.events.happened() >= look_at {
+                look_at += LOOK_EVERY;
+                if !go_on(network.progress()) {
+                    break;
+                }
+            }
+        }
+        network.log_draws();
+        network.results()
+    }
 }
 
-/// The most packets of a connection.
-const MOST_PACKETS: u64 = 1 << 30;
+impl Network<'_> {
+    fn progress(&self) -> Progress {
+        Progress { now: self.events.now(), hops: self.hops, started: self.started, finished: self.finished }
+    }
 
-/// What only options, matrix and topology together can violate.
-fn check(options: &Options, matrix: &Matrix, topology: &Topology) -> Result<(), Error> {
-    if matrix.nodes > topology.hosts {
-        return error(format!("the matrix has {} hosts, the topology {}", matrix.nodes, topology.hosts));
+    /// Prints the line of sums.
+    fn results(mut self) -> Results {
+        let flow = |(sender, receiver): (&Sender, &Receiver)| Flow {
+            number: sender.flow,
+            from: sender.host,
+            to: sender.to,
+            messages: sender.messages.count().max(1),
+            size: sender.size,
+            delivered: receiver.payload,
+            started: sender.started,
+            finished: sender.finished,
+            counters: sender.counters,
+            arrivals: receiver.arrivals,
+            account: sender.nscc.account,
+        };
+        let flows: Vec<Flow> = self.senders.iter().zip(&self.receivers).map(flow).collect();
+        let sum = |of: fn(&Counters) -> u64| flows.iter().map(|flow| of(&flow.counters)).sum();
+        let sums = Counters {
+            new: sum(|c| c.new),
+            again: sum(|c| c.again),
+            rts: sum(|c| c.rts),
+            acks: sum(|c| c.acks),
+            nacks: sum(|c| c.nacks),
+            pulls: sum(|c| c.pulls),
+            timeouts: sum(|c| c.timeouts),
+        };
+        self.print(&format!(
+            "New: {} Rtx: {} RTS: {} Bounced: 0 ACKs: {} NACKs: {} Pulls: {} sleek_pkts: 0",
+            sums.new, sums.again, sums.rts, sums.acks, sums.nacks, sums.pulls
+        ));
+        let counts = self.host_queues.iter().map(|queue| queue.counts).chain(self.ports.iter().map(|port| port.counts));
+        Results {
+            flows,
+            sums,
+            links: self.cables.iter().copied().zip(counts).collect(),
+            hops: self.hops,
+            duplicates: self.duplicates,
+            events: self.events.happened(),
+            end: self.events.now(),
+            beyond: self.beyond,
+        }
     }
-    if options.slow_links > 0 && topology.tiers == 2 {
-        return error("-failed needs a network of three tiers");
-    }
-    if options.reuse && matrix.connections.iter().any(|c| c.start_us.is_none() || c.done.is_some()) {
-        return error("-conn_reuse with triggers aborts the original");
-    }
-    let mss = u64::from(options.mtu) - 64;
-    let packets = matrix.connections.iter().map(|c| c.size / mss);
-    let largest = if options.reuse { packets.sum() } else { packets.max().unwrap_or(0) };
-    if largest > MOST_PACKETS {
-        return error(format!("a connection of {largest} packets is too large: at most {MOST_PACKETS} are possible"));
-    }
-    Ok(())
 }

@@ -33,6 +33,8 @@ pub struct Counters {
     pub nacks: u64,
     /// Pulls processed.
     pub pulls: u64,
+    /// Timeouts.
+    pub timeouts: u64,
 }
 
 /// The state of a sender.

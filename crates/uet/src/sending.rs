@@ -14,6 +14,8 @@ impl Network<'_> {
         let sender = self.sender(s);
         sender.started = Some(now);
         sender.credit = first;
+        self.started += 1;
+        let sender = self.sender(s);
         let line = format!("Flow {} flowId {} uecSrc {s} starting at {time}", sender.name, sender.flow);
         self.print(&line);
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: uet-htsim's program for UEC.
 
-use crate::error::{Error, error};
+use crate::error::{Error, Place, error};
 use crate::options::{Law, Options, QueueSize};
 use crate::topology::Topology;
 
@@ -67,24 +67,31 @@ impl Settings {
         let part = |share: f64| (packets as f64 * share).ceil() as u64 * bytes;
         let ecn = options.ecn.map_or((part(0.2), part(0.8)), |(low, high)| (low * bytes, high * bytes));
         if packets.saturating_mul(u64::from(topology.hosts)) > MOST_UNDER_WAY {
-            return error(format!(
-                "{packets} packets of each of {} hosts can be under way, more than {MOST_UNDER_WAY} in all: use a \
-                 lower rate or a lower latency",
-                topology.hosts
-            ));
+            return error(
+                Place::Options,
+                format!(
+                    "{packets} packets of each of {} hosts can be under way, more than {MOST_UNDER_WAY} in all; use a \
+                     lower -linkspeed or a lower latency",
+                    topology.hosts
+                ),
+            );
         }
         if queue > 1 << 36 {
-            return error(format!("queues of {queue} bytes are too large: use -q, a lower rate or a lower latency"));
+            let what = format!("queues of {queue} bytes are too large; use -q, a lower -linkspeed or a lower latency");
+            return error(Place::Options, what);
         }
         if ecn.1 > queue {
-            return error(format!("the upper limit of marks, {} bytes, is above the queue's {queue}", ecn.1));
+            let (high, queue) = (ecn.1 / bytes, queue / bytes);
+            let what =
+                format!("-ecn: marks reach up to {high} packets and a queue has {queue}; set it lower, or -q higher");
+            return error(Place::Options, what);
         }
         let target = match options.target_delay {
             Some(us) => (us * 1e6) as u64,
             None if options.disable_trim => rtt,
             None => (0.75 * rtt as f64) as u64,
         };
-        let oversubscribed = topology.oversubscription > 1.0 || options.oversubscribed;
+        let oversubscribed = options.oversubscribed.unwrap_or(topology.oversubscription > 1.0);
         let pure_rccc = options.rccc && !options.nscc;
         Ok(Self {
             mtu,

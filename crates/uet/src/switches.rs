@@ -60,10 +60,8 @@ pub(crate) fn hash(flow: u32, entropy: u16, salt: u32) -> u32 {
 }
 
 /// Links in random order.
-pub(crate) fn permuted((first, count): (u32, u32), random: &mut Random) -> Vec<u32> {
-    let mut links: Vec<u32> = (first..first + count).collect();
-    for i in 0..count {
-        let left = count - i;
+pub(crate) fn permuted(mut links: Vec<u32>, random: &mut Random) -> Vec<u32> {
+    for left in (1..=links.len() as u32).rev() {
         links.swap((random.draw() % left) as usize, (left - 1) as usize);
     }
     links

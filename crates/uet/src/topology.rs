@@ -2,17 +2,17 @@
 //!
 //! Source: uet-htsim's fat tree topology.
 
-use crate::error::{Error, error};
+use crate::error::{Error, Place, error};
 use crate::matrix::MOST_NODES;
 use crate::options::Options;
 
 /// What a tier's links downwards and its switches are like.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tier {
-    speed_gbps: u64,
+pub struct Tier {
+    pub(crate) speed_gbps: u64,
     radix_down: u32,
     radix_up: u32,
-    latency: u64,
+    pub(crate) latency: u64,
     switch_latency: u64,
     oversubscribed: u32,
     bundle: u32,
@@ -32,7 +32,7 @@ pub enum Node {
 }
 
 /// A link in one direction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cable {
     /// Where it begins.
     pub from: Node,
@@ -70,6 +70,10 @@ pub struct Topology {
     tier: [Tier; 3],
 }
 
+fn misfit<T>(what: impl Into<String>) -> Result<T, Error> {
+    error(Place::Topology(0), what)
+}
+
 /// The most links in one direction.
 const MOST_LINKS: u64 = 1 << 21;
 
@@ -78,10 +82,14 @@ impl Topology {
     pub fn fat_tree(hosts: u32, options: &Options) -> Result<Self, Error> {
         let (tiers, part) = if options.tiers == 2 { (2, 2) } else { (3, 4) };
         let Some(k) = (2..=400u32).step_by(2).find(|k| u64::from(*k).pow(tiers) / part == u64::from(hosts)) else {
-            return error(format!(
-                "a fat tree of {tiers} tiers needs K^{tiers}/{part} hosts with an even K, not {hosts}; or give a \
-                 topology"
-            ));
+            return error(
+                Place::Matrix(0),
+                format!(
+                    "no fat tree of {tiers} tiers has the {hosts} hosts of Nodes; K^{tiers}/{part} with an even K are \
+                     possible, like {}, or give a topology",
+                    if tiers == 2 { "8, 32 or 128" } else { "16, 128 or 1024" }
+                ),
+            );
         };
         let us = |us: f64| (us * 1e6) as u64;
         let tier = Tier {
@@ -116,10 +124,11 @@ impl Topology {
         for (at, line) in text.lines().enumerate() {
             let mut words = line.split_whitespace();
             let Some(key) = words.next().filter(|key| !key.starts_with('#')) else { continue };
-            let needs = || Error(format!("line {} of the topology: {key} needs a number below 2^32", at + 1));
-            let value: u32 = words.next().and_then(|word| word.parse().ok()).ok_or_else(needs)?;
-            let key = key.to_ascii_lowercase();
-            match (key.as_str(), current) {
+            let place = Place::Topology(at as u32 + 1);
+            let value = words.next().unwrap_or("nothing");
+            let needs = || Error { place, what: format!("{key} has {value}; it needs a whole number below 2^32") };
+            let value: u32 = value.parse().map_err(|_| needs())?;
+            match (key.to_ascii_lowercase().as_str(), current) {
                 ("nodes", None) => hosts = value,
                 ("tiers", None) => tiers = value,
                 ("podsize", None) => pod_hosts = value,
@@ -133,12 +142,14 @@ impl Topology {
                 ("bundle", Some(t)) => tier[t].bundle = value,
                 ("queue_up" | "queue_down", Some(_)) => {}
                 _ => {
-                    return error(format!(
-                        "line {} of the topology: {key} {value} is none of Nodes, Tiers, Podsize, then Tier 0 to 2 \
-                         each with Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, \
-                         Oversubscribed, Bundle, Queue_Up, Queue_Down",
-                        at + 1
-                    ));
+                    return error(
+                        place,
+                        format!(
+                            "{key} {value} may not be here; Nodes, Tiers and Podsize come first, then Tier 0 to 2 each \
+                             with Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, Switch_Latency_ns, \
+                             Oversubscribed, Bundle, Queue_Up, Queue_Down"
+                        ),
+                    );
                 }
             }
         }
@@ -147,23 +158,25 @@ impl Topology {
 
     fn shape(hosts: u32, tiers: u32, pod_hosts: u32, tier: [Tier; 3]) -> Result<Self, Error> {
         if !(2..=3).contains(&tiers) || !(2..=MOST_NODES).contains(&hosts) {
-            return error(format!("the topology needs Tiers 2 or 3, and Nodes from 2 to {MOST_NODES}"));
+            return misfit(format!(
+                "Tiers {tiers} and Nodes {hosts} cannot be; Tiers is 2 or 3, and Nodes from 2 to {MOST_NODES}"
+            ));
         }
         for (at, t) in tier.iter().take(tiers as usize).enumerate() {
             if t.speed_gbps == 0 || t.speed_gbps > 8000 || t.oversubscribed == 0 || t.bundle == 0 || t.bundle > 1024 {
-                return error(format!(
-                    "tier {at} of the topology needs Downlink_speed_Gbps from 1 to 8000, Oversubscribed from 1 and \
+                return misfit(format!(
+                    "tier {at} is not whole; it needs Downlink_speed_Gbps from 1 to 8000, Oversubscribed from 1 and \
                      Bundle from 1 to 1024"
                 ));
             }
             if t.radix_down == 0 || (at + 1 < tiers as usize && t.radix_up == 0) {
-                return error(format!("tier {at} of the topology needs Radix_Down and, below the highest, Radix_Up"));
+                return misfit(format!("tier {at} is not whole; it needs Radix_Down and, below the highest, Radix_Up"));
             }
         }
         let [t0, t1, t2] = tier;
         let divides = |whole: u64, part: u64, what: &str| match whole.checked_rem(part) {
             Some(0) if whole > 0 => Ok((whole / part) as u32),
-            _ => error(format!("the topology does not fit: {what} ({whole} by {part})")),
+            _ => misfit(format!("{whole} by {part} does not fit; {what}")),
         };
         let pods = divides(u64::from(hosts), u64::from(pod_hosts), "Nodes must be a multiple of Podsize")?;
         let pod_tors =
@@ -177,7 +190,7 @@ impl Topology {
         if u64::from(pod_aggregations) * u64::from(t1.bundle) != u64::from(t0.radix_up)
             || u64::from(pod_tors) * u64::from(t1.bundle) != u64::from(t1.radix_down)
         {
-            return error("the topology does not fit: links between tier 0 and 1 of both sides must be the same");
+            return misfit("links between tier 0 and 1 do not fit; both sides must have as many");
         }
         let mut oversubscription = f64::from(t0.oversubscribed);
         let (mut cores, mut cores_each) = (0, 0);
@@ -188,10 +201,10 @@ impl Topology {
             cores_each =
                 divides(u64::from(t1.radix_up), u64::from(t2.bundle), "Radix_Up must be a multiple of Bundle")?;
             if u64::from(cores_each) * u64::from(pod_aggregations) != u64::from(cores) {
-                return error("the topology does not fit: each pod must reach all cores");
+                return misfit("links to the cores do not fit; each pod must reach all cores");
             }
         } else if pods != 1 {
-            return error("a topology of two tiers has one pod: Podsize must be Nodes");
+            return misfit("a topology of two tiers has one pod; Podsize must be Nodes");
         }
         let topology = Self {
             hosts,
@@ -205,13 +218,14 @@ impl Topology {
             oversubscription,
             tier,
         };
-        if topology.count() > MOST_LINKS {
-            return error(format!("the topology has more than {MOST_LINKS} links"));
+        if topology.links() > MOST_LINKS {
+            return misfit(format!("it has more than {MOST_LINKS} links; make it smaller"));
         }
         Ok(topology)
     }
 
-    fn count(&self) -> u64 {
+    /// Number of links, each direction for itself.
+    pub fn links(&self) -> u64 {
         let lower = u64::from(self.pods * self.pod_tors) * u64::from(self.pod_aggregations * self.tier[1].bundle);
         let upper = u64::from(self.aggregations()) * u64::from(self.cores_each) * u64::from(self.tier[2].bundle);
         2 * (u64::from(self.hosts) + lower + upper)
@@ -238,6 +252,21 @@ impl Topology {
             2 * (t0.latency + t1.latency) + 2 * t0.switch_latency + t1.switch_latency
         } else {
             self.latency()
+        }
+    }
+
+    /// The links of the way between two hosts: the tier of each, and the latency of the switch behind it.
+    pub fn way(&self, from: u32, to: u32) -> Vec<(Tier, u64)> {
+        let [t0, t1, t2] = self.tier;
+        let switch = |tier: Tier| tier.switch_latency;
+        if self.tor_of(from) == self.tor_of(to) {
+            vec![(t0, switch(t0)), (t0, 0)]
+        } else if self.pod_of(from) == self.pod_of(to) {
+            vec![(t0, switch(t0)), (t1, switch(t1)), (t1, switch(t0)), (t0, 0)]
+        } else {
+            let up = [(t0, switch(t0)), (t1, switch(t1)), (t2, switch(t2))];
+            let down = [(t2, switch(t1)), (t1, switch(t0)), (t0, 0)];
+            up.into_iter().chain(down).collect()
         }
     }
 
@@ -270,7 +299,7 @@ impl Topology {
 
     /// All links. `rate` is that of NICs, and of all links if the file has none.
     pub fn cables(&self, rate: u64) -> Vec<Cable> {
-        let mut cables = Vec::with_capacity(self.count() as usize);
+        let mut cables = Vec::with_capacity(self.links() as usize);
         let mut add = |from, to, tier: &Tier, bundle, own: bool| {
             let rate = if own || tier.speed_gbps == 0 { rate } else { tier.speed_gbps * 1_000_000_000 };
             cables.push(Cable { from, to, bundle, latency: tier.latency, rate });
@@ -361,8 +390,37 @@ impl Topology {
         (first + aggregation * self.upper_links(), self.upper_links())
     }
 
+    /// The links between a switch of the second tier and a core, upwards and downwards, if they have some: the first
+    /// of each bundle.
+    pub fn between(&self, aggregation: u32, core: u32) -> Option<[u32; 2]> {
+        let (each, bundle) = (self.pod_aggregations, self.core_bundle());
+        let linked = aggregation < self.aggregations() && core < self.cores && core % each == aggregation % each;
+        let up = || self.up_from_aggregation(aggregation).0 + core / each * bundle;
+        linked.then(|| [up(), self.down_from_core(core, aggregation / each).0])
+    }
+
+    /// The core that a link upwards leads to.
+    pub fn core_of(&self, aggregation: u32, link: u32) -> u32 {
+        let place = (link - self.up_from_aggregation(aggregation).0) / self.core_bundle();
+        place * self.pod_aggregations + aggregation % self.pod_aggregations
+    }
+
+    /// The links of a switch of the second tier upwards that lead to a pod, if some have failed.
+    pub fn ways_up(&self, aggregation: u32, pod: u32, failed: &[u32]) -> Vec<u32> {
+        let (first, count) = self.up_from_aggregation(aggregation);
+        let leads = |link: u32| self.ways_down(self.core_of(aggregation, link), pod, failed).1 > 0;
+        let usable = |link: &u32| failed.is_empty() || !failed.contains(link) && leads(*link);
+        (first..first + count).filter(usable).collect()
+    }
+
+    /// The links of a core to a pod: the first, and how many. Of a bundle, only the first one can fail.
+    pub fn ways_down(&self, core: u32, pod: u32, failed: &[u32]) -> (u32, u32) {
+        let (first, count) = self.down_from_core(core, pod);
+        if failed.contains(&first) { (first + 1, count - 1) } else { (first, count) }
+    }
+
     /// The links of a core switch to a pod.
-    pub fn down_from_core(&self, core: u32, pod: u32) -> (u32, u32) {
+    fn down_from_core(&self, core: u32, pod: u32) -> (u32, u32) {
         let bundle = self.tier[2].bundle;
         let first = self.after_hosts() + 2 * self.lower_links() + self.aggregations() * self.upper_links();
         (first + (core * self.pods + pod) * bundle, bundle)

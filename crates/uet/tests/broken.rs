@@ -1,10 +1,11 @@
 //! Broken options, matrices and topologies end in a result or an error, never in a panic.
 
-use fanin_uet::{Options, simulate};
+use fanin_uet::{Cable, Node, Options, Setup};
 
 const OPTIONS: &str = "-sender_cc -receiver_cc -end 60 -q 4 -ecn 1 4 -trimsize 2070 -paths 8 -load_balancing_algo reps \
     -mtu 4150 -linkspeed 100000 -cwnd 20 -qa_gate 2 -sack_threshold 4000 -target_q_delay 5 -failed 2 -tiers 3";
-const MATRIX: &str = "Nodes 16\nConnections 4\nTriggers 1\n0->5 id 1 start 0 size 40860 send_done_trigger 1\n\
+const MATRIX: &str = "Nodes 16\nConnections 4\nTriggers 1\nfailure switch_type AGG switch_id 2 link_id 0\n\
+    0->5 id 1 start 0 size 40860 send_done_trigger 1\n\
     1->6 id 2 start 3 size 81720 send_done_trigger 1\n5->9 id 3 trigger 1 size 40860\n6->9 id 4 trigger 1 size 40860\n\
     trigger id 1 barrier count 2\n";
 const TOPOLOGY: &str = "Nodes 16\nTiers 3\nPodsize 4\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\n\
@@ -66,29 +67,141 @@ fn no_input_panics() {
         options.end_us = options.end_us.min(60);
         let (matrix, topology) = (of(MATRIX, 1, &mut state), of(TOPOLOGY, 2, &mut state));
         let topology = if case % 8 < 4 { Some(topology.as_str()) } else { None };
-        ran += u64::from(simulate(&options, &matrix, topology, &mut |_| {}, None).is_ok());
+        if let Ok(setup) = Setup::new(options, &matrix, topology) {
+            setup.run(&mut |_| {}, None, &mut |_| true);
+            ran += 1;
+        }
     }
     assert!(ran > 0 && ran < cases, "{ran} of {cases} ran");
 }
 
 #[test]
 fn errors_say_what_would_be_right() {
-    let error = |options: &str, matrix: &str| {
+    let of = |options: &str, matrix: &str, topology: Option<&str>| {
         let options = Options::parse(options.split_whitespace()).expect("good options");
-        simulate(&options, matrix, None, &mut |_| {}, None).expect_err("an error").to_string()
+        Setup::new(options, matrix, topology).expect_err("an error").to_string()
     };
+    let triggers = "trigger id 1 oneshot\ntrigger id 1 oneshot\n";
+    for (options, matrix, right) in [
+        ("", "Nodes 10\n0->1 start 0 size 1\n", "matrix: no fat tree of 3 tiers has the 10 hosts of Nodes; K^3/4"),
+        (
+            "",
+            "Nodes 16\n\n0->16 start 0 size 1\n",
+            "matrix:3: 0->16 cannot be; hosts are two different ones from 0 to 15",
+        ),
+        ("", "Nodes 16\n0->1 size 1\n", "matrix:2: start or trigger: there must be one of them"),
+        ("", "Nodes 16\n0->1 start x size 1\n", "matrix:2: start has x; it needs a number"),
+        ("", "Nodes 16\n0->1 trigger 7 size 1\n", "matrix:2: there is no trigger 7; add a line trigger id 7 oneshot"),
+        ("", &format!("Nodes 16\n{triggers}"), "matrix:3: trigger 1 is there twice; leave one out"),
+        (
+            "",
+            "Nodes 16\nConnections 4000000000\n0->1 start 0 size 1\n",
+            "matrix: Connections says 4000000000 and 1 lines",
+        ),
+        ("", "Nodes 4000000000\n", "matrix: Nodes is 4000000000; it is from 2 to 32768"),
+        (
+            "",
+            "Nodes 16\nFailures 1\nfailure switch_type AGG\n",
+            "matrix:3: a failure is written as failure switch_type AGG switch_id 0 link_id 0",
+        ),
+        (
+            "",
+            "Nodes 16\nfailure switch_type AGG switch_id 1 link_id 0\n",
+            "matrix:2: AGG 1 has no link 0 to a core; link_id leads to core (switch_id mod 2) * 2",
+        ),
+        (
+            "-tiers 2",
+            "Nodes 8\nfailure switch_type AGG switch_id 0 link_id 0\n",
+            "matrix:2: AGG 0 has no link 0 to a core",
+        ),
+        (
+            "",
+            "Nodes 2\nfailure switch_type AGG switch_id 0 link_id 0\n",
+            "matrix:2: no link is left from AGG 0 to pod 1; let fewer fail",
+        ),
+        (
+            "-conn_reuse",
+            "Nodes 16\n0->1 trigger 1 size 1\ntrigger id 1 oneshot\n",
+            "matrix:2: a trigger with -conn_reuse",
+        ),
+        ("-tiers 2 -failed 1", "Nodes 8\n0->1 start 0 size 1\n", "options: -failed needs a network of three tiers"),
+        (
+            "-q 3 -ecn 1 4",
+            "Nodes 16\n0->1 start 0 size 1\n",
+            "options: -ecn: marks reach up to 4 packets and a queue has 3;",
+        ),
+    ] {
+        let error = of(options, matrix, None);
+        assert!(error.starts_with(right), "{error}");
+    }
+    let matrix = "Nodes 32\n0->1 start 0 size 1\n";
+    for (topology, right) in [
+        (TOPOLOGY.to_owned(), "matrix: Nodes is 32 and the topology has 16 hosts; they must be at most as many"),
+        (
+            TOPOLOGY.replace("Podsize 4", "Podsize"),
+            "topology:3: Podsize has nothing; it needs a whole number below 2^32",
+        ),
+        (
+            TOPOLOGY.replace("Podsize", "Pods"),
+            "topology:3: Pods 4 may not be here; Nodes, Tiers and Podsize come first",
+        ),
+        (
+            TOPOLOGY.replace("Podsize 4", "Podsize 5"),
+            "topology: 16 by 5 does not fit; Nodes must be a multiple of Podsize",
+        ),
+    ] {
+        let error = of("", matrix, Some(&topology));
+        assert!(error.starts_with(right), "{error}");
+    }
+}
+
+#[test]
+fn what_is_to_be_known_before_a_run_is_told() {
+    let options = Options::parse("-o log -failed 1".split_whitespace()).expect("good options");
+    let matrix = "Nodes 16\n0->1 start 0 size 1 send_done_trigger 1\n1->2 trigger 1 size 1\n2->3 trigger 2 size 1\n\
+        3->4 trigger 2 size 1 prio 3\ntrigger id 1 oneshot\ntrigger id 2 barrier count 2\n";
+    let told: Vec<String> =
+        Setup::new(options, matrix, None).unwrap().warnings().iter().map(ToString::to_string).collect();
     assert_eq!(
-        error("", "Nodes 10\n0->1 start 0 size 1\n"),
-        "a fat tree of 3 tiers needs K^3/4 hosts with an even K, not 10; or give a topology"
+        told,
+        [
+            "options: -o has no effect here",
+            "matrix:5: prio has no effect, as in the original",
+            "matrix:4: 2->3 and 1 more will not start; trigger 2 needs 2 activations by send_done_trigger 2, and gets \
+             0",
+        ]
     );
-    assert_eq!(
-        error("", "Nodes 16\n0->16 start 0 size 1\n"),
-        "connection 0->16: hosts are two different ones from 0 to 15"
-    );
-    assert_eq!(error("", "Nodes 16\n0->1 size 1\n"), "line 2 of the matrix needs either start or trigger");
-    assert_eq!(
-        error("-conn_reuse -end 1000", "Nodes 2\n0->1 id 1 start 0 size 40860\n0->1 id 1 start 500 size 40860\n"),
-        "the original aborts at 17.0107 us: all messages so far of a reused connection are acknowledged before the \
-         next is due"
-    );
+}
+
+#[test]
+fn packets_go_around_links_that_have_failed() {
+    let flows: String = (0..12).map(|host| format!("{host}->{} start 0 size 400000\n", (host + 4) % 16)).collect();
+    let run = |failures: &str| {
+        let options = Options::parse("-load_balancing_algo oblivious".split_whitespace()).expect("good options");
+        let setup = Setup::new(options, &format!("Nodes 16\n{flows}{failures}"), None).expect("good input");
+        let results = setup.run(&mut |_| {}, None, &mut |_| true);
+        assert!(results.flows.iter().all(|flow| flow.finished.is_some()));
+        let between = |a, b| {
+            let of = |(cable, _): &&(Cable, _)| (cable.from, cable.to) == (a, b);
+            results.links.iter().find(of).expect("a link").1.packets
+        };
+        let [agg, core] = [Node::Aggregation(0), Node::Core(0)];
+        let others = between(Node::Aggregation(2), core);
+        (setup.warnings().len(), between(agg, core), between(core, agg), others, between(agg, Node::Core(2)))
+    };
+    let (warnings, up, down, others, beside) = run("");
+    assert!(warnings == 0 && up > 0 && down > 0 && others > 0 && beside > 0);
+    let (warnings, up, down, less, more) = run("Failures 1\nfailure switch_type AGG switch_id 0 link_id 0\n");
+    assert_eq!((warnings, up, down), (1, 0, 0));
+    assert!(less > 0 && more > beside, "{less} {more} {beside}");
+}
+
+#[test]
+fn a_run_goes_on_where_the_original_aborts() {
+    let options = Options::parse("-conn_reuse -end 1000".split_whitespace()).expect("good options");
+    let matrix = "Nodes 2\n0->1 id 1 start 0 size 40860\n0->1 id 1 start 500 size 40860\n";
+    let results = Setup::new(options, matrix, None).unwrap().run(&mut |_| {}, None, &mut |_| true);
+    assert_eq!(results.beyond.map(|beyond| beyond.at), Some(17_010_720));
+    // As long after the second message's start as the first one took.
+    assert_eq!(results.flows[0].finished, Some(500_000_000 + 17_010_720));
 }

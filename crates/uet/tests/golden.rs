@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use fanin_uet::{Options, simulate};
+use fanin_uet::{Options, Setup};
 use serde_json::Value;
 
 fn text(path: &Path) -> String {
@@ -66,7 +66,8 @@ fn compared(folder: &Path, case: &Value, events: bool) -> Result<f64, String> {
     let mut output = |line: &str| lines.line(line);
     let mut record = |line: &str| records.line(line);
     let record: Option<&mut dyn FnMut(&str)> = if log.is_some() { Some(&mut record) } else { None };
-    let results = simulate(&options, &matrix, topology.as_deref(), &mut output, record).map_err(|e| e.to_string())?;
+    let setup = Setup::new(options, &matrix, topology.as_deref()).map_err(|e| e.to_string())?;
+    let results = setup.run(&mut output, record, &mut |_| true);
     let seconds = started.elapsed().as_secs_f64();
     let tag = case["tag"].as_str().unwrap_or_default();
     println!("{tag}: {seconds:.2} s, {:.2} million packets of ports a second", results.hops as f64 / seconds / 1e6);

@@ -3,7 +3,7 @@
 //! A file of `data` has the run's options, matrix, topology if there is one, and lines. `[events]` is its event log:
 //! the number of lines, then for each 200 of them the FNV-1a hash of 64 bits of these lines with their ends.
 
-use fanin_uet::{Options, simulate};
+use fanin_uet::{Options, Setup};
 
 const BLOCK: usize = 200;
 const FNV: u64 = 0xcbf2_9ce4_8422_2325;
@@ -40,7 +40,8 @@ fn run(name: &str, file: &str) {
     let mut record = |line: &str| log.line(line);
     let matrix = part(file, "matrix").expect("a matrix");
     let mut output = |line: &str| lines.push(line.to_owned());
-    simulate(&options, matrix, part(file, "topology"), &mut output, Some(&mut record)).expect("a run");
+    let setup = Setup::new(options, matrix, part(file, "topology")).expect("good input");
+    setup.run(&mut output, Some(&mut record), &mut |_| true);
     let expected: Vec<&str> = part(file, "lines").expect("lines").lines().collect();
     for (at, line) in lines.iter().enumerate() {
         assert_eq!(Some(&line.as_str()), expected.get(at), "{name}: the first different line is line {}", at + 1);

@@ -19,22 +19,30 @@ _CONFIGURATION = {
     option: f"{option}: it is of a configuration's files; it goes with --hpcc"
     for option in ("--dialect", "--topology", "--skip-unknown-keys")
 }
-_HPCC = {
+_TRACES = {
     "--trace": "--trace: this trace is that of the ns-3 HPCC simulator; it goes with --hpcc",
     "--series": "--series: it goes with --hpcc; in a spec it is the key measure.series",
-    "--topology": "--topology: it is that of a configuration; it goes with --hpcc",
     "--skip-unknown-keys": "--skip-unknown-keys: these are a configuration's; it goes with --hpcc",
+}
+_HPCC = _TRACES | {"--topology": "--topology: it goes with --hpcc or --uec"}
+_UEC = {"--uec-options": "--uec-options: these are uet-htsim's; it goes with --uec"}
+_AS_IT_IS = {
+    option: f"{option}: a connection matrix of uet-htsim runs as it is; --uec-options changes how"
+    for option in ("--set", "--scheme", "--schemes", "--seed", "--ideal", "--load", "--balancing", "--discipline")
 }
 _FINISHED = {"--finished": "--finished: these lines are htsim's; it goes with --htsim"}
 _DIALECT = {"--dialect": "--dialect: it is of files of other simulators; it goes with --htsim or --hpcc"}
-_BOTH = {"--htsim": "--hpcc and --htsim: files are of one simulator"}
+_BOTH = {other: f"--hpcc and {other}: files are of one simulator" for other in ("--htsim", "--uec")}
+_HTSIM_AND_UEC = {"--uec": "--htsim and --uec: files are of one simulator"}
 OTHERS: dict[str | None, dict[str, str]] = {
-    "run": _HPCC | _FINISHED | _DIALECT,
-    "run-hpcc": _ON_WIRE | _FINISHED | _BOTH,
-    "run-htsim": _ON_WIRE | _HPCC,
-    "compare": _CONFIGURATION,
-    "compare-hpcc": _ON_WIRE | _BOTH,
-    "compare-htsim": _ON_WIRE | _CONFIGURATION,
+    "run": _HPCC | _FINISHED | _DIALECT | _UEC,
+    "run-hpcc": _ON_WIRE | _FINISHED | _BOTH | _UEC,
+    "run-htsim": _ON_WIRE | _HPCC | _UEC | _HTSIM_AND_UEC,
+    "run-uec": _ON_WIRE | _TRACES | _FINISHED | _DIALECT | _AS_IT_IS,
+    "compare": _CONFIGURATION | _UEC,
+    "compare-hpcc": _ON_WIRE | _BOTH | _UEC,
+    "compare-htsim": _ON_WIRE | _CONFIGURATION | _UEC | _HTSIM_AND_UEC,
+    "compare-uec": _ON_WIRE | _DIALECT | _AS_IT_IS,
 }
 """For each command, the options that it does not take and another of its kind does: the whole message."""
 

@@ -127,6 +127,20 @@ Dask = Annotated[
 FromHpcc = Annotated[
     bool, typer.Option("--hpcc", help="SPEC is an unchanged configuration of the ns-3 HPCC simulator.")
 ]
+UecTopology = Annotated[
+    Path | None,
+    typer.Option(
+        "--topology", metavar="TOPO", help="The network, a .topo file; by default a fat tree of as many hosts."
+    ),
+]
+UecOptions = Annotated[
+    str,
+    typer.Option(
+        "--uec-options",
+        metavar="OPTIONS",
+        help='The options of uet-htsim\'s command line in one word, like "-sender_cc_only -paths 128".',
+    ),
+]
 InSimulator = Annotated[str, typer.Option("--on", metavar="WHERE", hidden=True)]
 """Where files of other simulators run: they cannot run elsewhere."""
 

@@ -1,4 +1,4 @@
-"""Commands that run files of other simulators: `run-hpcc`, `run-htsim`, `compare-hpcc`, `compare-htsim`."""
+"""Commands that run files of other simulators: `run-hpcc`, `run-htsim`, `run-uec`, and `compare-` of each."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from typer.core import TyperGroup
 
 from fanin import stopping
 from fanin.cli import folders
-from fanin.cli.common import CommandError, known_ideal, known_scheme, need, need_kind, schemes_of, warn
+from fanin.cli.common import CommandError, known_ideal, known_scheme, need, need_kind, schemes_of, seeds, warn
 from fanin.cli.options import (
     AsJson,
+    Bounds,
     ChangesAndIdeal,
     HpccFiles,
     InSimulator,
     Kept,
     Limits,
     LimitsOfAll,
+    UecOptions,
+    UecTopology,
     Under,
+    Workers,
     grouped,
 )
 from fanin.cli.runs import Several, keep, keep_run, need_seed, report
@@ -37,6 +41,10 @@ HtsimFiles = Annotated[
     list[Path], typer.Argument(metavar="[TOPO] CM", help="A fat tree and a connection matrix.", show_default=False)
 ]
 
+UecFiles = Annotated[
+    list[Path], typer.Argument(metavar="CM", help="A connection matrix of uet-htsim.", show_default=False)
+]
+
 
 class Commands(TyperGroup):
     """Takes `fanin run --hpcc` as `fanin run-hpcc`, and likewise the other commands of this file."""
@@ -44,7 +52,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command's own name stays that of the command line, for messages."""
         name, *words = args
-        for option in ("--hpcc", "--htsim"):
+        for option in ("--hpcc", "--htsim", "--uec"):
             command = self.commands.get(f"{name}{option[1:]}")
             if command is not None and option in words:
                 return name, command, [word for word in words if word != option]
@@ -55,8 +63,10 @@ def add_to(app: typer.Typer) -> None:
     """Adds these commands."""
     app.command("run-hpcc")(grouped(run_hpcc))
     app.command("run-htsim")(grouped(run_htsim))
+    app.command("run-uec")(grouped(run_uec))
     app.command("compare-hpcc")(grouped(compare_hpcc))
     app.command("compare-htsim")(grouped(compare_htsim))
+    app.command("compare-uec")(grouped(compare_uec))
 
 
 @dataclass(frozen=True)
@@ -210,6 +220,88 @@ def run_htsim(
                 lines=simulator.finished(result) if htsim.show_finished else None,
                 told=told,
             )
+
+
+@dataclass(frozen=True)
+class UecRun:
+    """How a connection matrix runs."""
+
+    topology: UecTopology = None
+    options: UecOptions = ""
+    on: InSimulator = "simulator"
+
+
+def run_uec(files: UecFiles, kept: Kept, uec: UecRun, bounds: Bounds, as_json: AsJson = False) -> None:
+    """Run a connection matrix of uet-htsim on that simulator's own network (Ultra Ethernet), event for event.
+
+    The lines that it prints go into the run folder, as uet.txt. Without --topology, the network is the fat tree of as
+    many hosts as the matrix has. The same is written fanin run --uec.
+
+    \b
+    Examples:
+      fanin run-uec matrix.cm
+      fanin run-uec matrix.cm --topology tree.topo --uec-options "-sender_cc_only -paths 128 -end 1000"
+      fanin run --uec matrix.cm --uec-options "-load_balancing_algo reps"
+    """
+    from fanin import uet
+
+    _in_simulator(uec.on)
+    matrix, memory, time = files[0], bounds.memory, bounds.time
+    need(len(files) == 1, f"{files[-1]}: --uec runs one connection matrix; a topology goes with --topology")
+    need_kind(matrix, "htsim")
+    (name,) = uet.names_of([uec.options])
+    place = folders.Place(kept.out, folders.ROOT / "-".join(filter(None, [matrix.stem, name])), force=kept.force)
+    with stopping.stoppable():
+        result = uet.run_uet(matrix, topology=uec.topology, options=uec.options, max_memory=memory, max_time=time)
+        keep_run(result, place, parquet=kept.parquet, as_json=as_json, threads=None)
+
+
+@dataclass(frozen=True)
+class UecRuns:
+    """The runs of a comparison."""
+
+    topology: UecTopology = None
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--uec-options", metavar="OPTIONS", help="The options of one run, as for run-uec; repeat it for each run."
+        ),
+    ] = None
+    seeds_: Annotated[
+        str | None, typer.Option("--seeds", metavar="N", help="Runs with each, from seed 1 on; or a list: 1,2,3.")
+    ] = None
+    workers: Workers = None
+    on: InSimulator = "simulator"
+
+
+def compare_uec(files: UecFiles, kept: Kept, uec: UecRuns, bounds: Bounds, as_json: AsJson = False) -> None:
+    """Run a connection matrix of uet-htsim with several options on that simulator's own network; print one table, draw
+    one picture, leave a folder each. The same is written fanin compare --uec.
+
+    \b
+    Examples:
+      fanin compare-uec matrix.cm --uec-options "-load_balancing_algo reps" --uec-options "-load_balancing_algo mixed"
+    """
+    from fanin import uet
+
+    _in_simulator(uec.on)
+    matrix, memory, time = files[0], bounds.memory, bounds.time
+    need(len(files) == 1, f"{files[-1]}: --uec compares runs of one connection matrix; a topology goes with --topology")
+    need_kind(matrix, "htsim")
+    need(bool(uec.options), "--uec-options is missing: repeat it for each run that is compared")
+    each_seed = None if uec.seeds_ is None else seeds(uec.seeds_)
+    place = folders.Place(kept.out, folders.ROOT / matrix.stem, force=kept.force, within="a-run")
+    with stopping.stoppable():
+        compared = uet.compare_uet(
+            matrix,
+            uec.options or (),
+            range(1, each_seed + 1) if isinstance(each_seed, int) else each_seed,
+            topology=uec.topology,
+            workers=uec.workers,
+            max_memory=memory,
+            max_time=time,
+        )
+        keep(compared, place, parquet=kept.parquet, as_json=as_json, threads=None)
 
 
 def _in_simulator(on: str) -> None:

@@ -120,8 +120,8 @@ def run(
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
 
-    Files of other simulators run with fanin run-hpcc and fanin run-htsim, also written fanin run --hpcc and fanin run
-    --htsim.
+    Files of other simulators run with fanin run-hpcc, run-htsim and run-uec, also written fanin run --hpcc, --htsim and
+    --uec.
 
     \b
     Examples:
@@ -190,7 +190,7 @@ def compare(
 
     With several seeds each number is a mean with half of its 95 % confidence interval. With a --clock of real time one
     run is made after another, and if one is rejected there is no comparison. Files of other simulators are compared
-    with fanin compare-hpcc and fanin compare-htsim, also written fanin compare --hpcc and fanin compare --htsim.
+    with fanin compare-hpcc, compare-htsim and compare-uec, also written fanin compare --hpcc, --htsim and --uec.
 
     \b
     Examples:

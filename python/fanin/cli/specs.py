@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,7 +30,11 @@ from fanin.cli.common import (
     stdout,
     warn,
 )
-from fanin.cli.options import AsJson, FromHpcc, HpccFiles, Load, OneScheme, Set, SpecFile, grouped
+from fanin.cli.options import AsJson, FromHpcc, HpccFiles, Load, OneScheme, Set, SpecFile, UecOptions, grouped
+
+if TYPE_CHECKING:
+    from fanin.hpcc import HpccJob
+    from fanin.uet import UetJob
 
 
 def add_to(app: typer.Typer) -> None:
@@ -85,19 +90,51 @@ def new(
     print(f"written: {file}; what it is about: fanin explain {file}", file=sys.stderr)
 
 
+@dataclass(frozen=True)
+class OtherFiles(HpccFiles):
+    """Files of another simulator, and how they are read."""
+
+    from_hpcc: FromHpcc = False
+    from_uec: Annotated[bool, typer.Option("--uec", help="SPEC is a connection matrix of uet-htsim.")] = False
+    uec_options: UecOptions = ""
+
+    def job(self, file: Path, scheme: str | None, changes: list[str] | None) -> HpccJob | UetJob | None:
+        """The file as one of that simulator; None for a spec."""
+        from fanin.hpcc import HpccJob
+        from fanin.uet import UetJob
+
+        need(not (self.from_hpcc and self.from_uec), "--hpcc and --uec: files are of one simulator")
+        need(self.from_uec or not self.uec_options, "--uec-options: these are uet-htsim's; it goes with --uec")
+        if self.from_uec:
+            need(scheme is None and not changes, "--uec: a connection matrix runs as it is, without --set and --scheme")
+            need_kind(file, "htsim")
+            return UetJob.of(file, self.topology, self.uec_options)
+        if self.from_hpcc:
+            scheme = known_scheme(scheme)
+            need(
+                scheme is not None or not changes,
+                "--hpcc: a configuration runs as it is; --set changes the spec made of it, and needs a --scheme to go "
+                "with it",
+            )
+            need_kind(file, "hpcc")
+            reading = (self.dialect, self.topology, self.skip_unknown_keys)
+            return HpccJob.of(file, ".", changes or (), *reading).using(scheme, None)
+        return None
+
+
 def check(
     spec: SpecFile,
-    hpcc: HpccFiles,
+    of: OtherFiles,
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
-    from_hpcc: FromHpcc = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a spec without running it, and warn as a run would. With --json, print it with every default shown.
 
     With --hpcc, check a configuration of the ns-3 HPCC simulator and the files that it names, on that simulator's own
-    network, or with --scheme on ours.
+    network, or with --scheme on ours. With --uec, check a connection matrix of uet-htsim, its --topology and its
+    --uec-options.
 
     Of a GOAL schedule (.goal, .bin), or of the Chakra traces of all ranks given the one of any (.et), find what could
     not run: nodes that wait for each other, receives without a send, sizes and collectives that differ.
@@ -109,6 +146,7 @@ def check(
       fanin check --hpcc config.txt
       fanin check step.goal
       fanin check trace.0.et
+      fanin check --uec matrix.cm --topology tree.topo --uec-options "-paths 128"
     """
     if graphs.is_one(spec):
         _need_plain(spec, set_, scheme)
@@ -120,24 +158,18 @@ def check(
         few(warnings, warn, "warnings", "--json prints all")
         return
     import fanin.spec
-    from fanin.hpcc import HpccJob
     from fanin.runs import Job
 
     load_all(load)
     scheme = known_scheme(scheme)
-    job: Job | HpccJob
-    if from_hpcc:
-        _need_scheme(scheme, set_)
-        need_kind(spec, "hpcc")
-        reading = (hpcc.dialect, hpcc.topology, hpcc.skip_unknown_keys)
-        job = HpccJob.of(spec, ".", set_ or (), *reading).using(scheme, None)
-    else:
-        job = Job.of(spec, set_ or ()).using(scheme, None)
+    job: Job | HpccJob | UetJob = of.job(spec, scheme, set_) or Job.of(spec, set_ or ()).using(scheme, None)
     resolved, warnings = job.resolve(), job.warnings()
     if as_json:
         emit({"ok": True, "spec": resolved or None, "warnings": warnings})
     elif resolved:
         print(f"{spec}: ok, {fanin.spec.describe(resolved)}")
+    elif of.from_uec:
+        print(f"{spec}: ok, a connection matrix of uet-htsim that runs on its own network")
     else:
         print(f"{spec}: ok, a configuration of the ns-3 HPCC simulator that runs on its own network")
     few(warnings, warn, "warnings", "--json prints all")
@@ -145,13 +177,6 @@ def check(
 
 def _need_plain(path: Path, changes: list[str] | None, scheme: str | None) -> None:
     need(not changes and scheme is None, f"{path}: --set and --scheme go with a spec, a .toml or .json file")
-
-
-def _need_scheme(scheme: str | None, changes: list[str] | None) -> None:
-    need(
-        scheme is not None or not changes,
-        "--hpcc: a configuration runs as it is; --set changes the spec made of it, and needs a --scheme to go with it",
-    )
 
 
 def _complete_explained(incomplete: str) -> list[str]:
@@ -168,11 +193,10 @@ def explain(
             autocompletion=_complete_explained,
         ),
     ],
-    hpcc: HpccFiles,
+    of: OtherFiles,
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
-    from_hpcc: FromHpcc = False,
     loggp: Annotated[
         str | None,
         typer.Option("--loggp", metavar="L=NS,...", help="When each rank of a schedule has finished by LogGOPS."),
@@ -184,7 +208,7 @@ def explain(
     parameters and sources.
 
     With --hpcc, show it of a configuration of the ns-3 HPCC simulator on that simulator's own network, or with --scheme
-    on ours, and whether PFC could act at all.
+    on ours, and whether PFC could act at all. With --uec, show it of a connection matrix of uet-htsim.
 
     With --loggp and the parameters L, o, g, G, O (ns) and S (bytes), show when each rank of a GOAL schedule has
     finished, equal to LogGOPSim.
@@ -198,28 +222,19 @@ def explain(
       fanin explain my_policy.py:MyPolicy
       fanin explain --hpcc config.txt
       fanin explain step.goal --loggp L=1000,o=0,g=0,G=1,O=0,S=65535 --json
+      fanin explain --uec matrix.cm --topology tree.topo
     """
     if loggp is not None:
         _need_plain(Path(what), set_, scheme)
         need(graphs.is_one(what), f"{what}: --loggp goes with a GOAL schedule, a .goal or .bin file")
         _explain_graphs(graphs.finish(what, loggp), as_json=as_json)
         return
-    load_all(load)
-    if from_hpcc:
-        from fanin.explanation import table
-        from fanin.hpcc import explain_hpcc
+    from fanin.explanation import table
 
-        scheme = known_scheme(scheme)
-        _need_scheme(scheme, set_)
-        need_kind(Path(what), "hpcc")
-        explained = explain_hpcc(
-            what,
-            scheme=scheme,
-            set=set_ or (),
-            dialect=hpcc.dialect,
-            topology=hpcc.topology,
-            skip_unknown_keys=hpcc.skip_unknown_keys,
-        )
+    load_all(load)
+    job = of.job(Path(what), scheme, set_)
+    if job is not None:
+        explained = job.explain()
         if as_json:
             emit(explained)
         else:

@@ -216,6 +216,7 @@ _COUNTS = (
     "endless",
     "reported",
     "packets_resent",
+    "trimmed",
     "timeouts",
     "given_up",
     "queries",

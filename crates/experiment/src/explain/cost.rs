@@ -83,6 +83,41 @@ pub struct Cost {
     pub not_counted: &'static str,
 }
 
+/// What decides the cost of a run of another simulator's files on its own network: its flows and its tables.
+pub struct OfFlows {
+    pub messages: f64,
+    pub packet_hops: f64,
+    pub events: f64,
+    pub simulated_s: f64,
+    pub packet_hops_per_s: f64,
+    pub setup_s: f64,
+    /// Parts of the memory in bytes.
+    pub memory_of: [(String, f64); 4],
+}
+
+impl Cost {
+    /// The cost of such a run.
+    pub fn of_flows(of: &OfFlows) -> Self {
+        let mut memory_of = of.memory_of.clone().map(|(what, amount)| Share { what, amount }).to_vec();
+        memory_of.sort_by(|a, b| b.amount.total_cmp(&a.amount));
+        Self {
+            messages: of.messages,
+            endless_messages: 0,
+            packet_hops: of.packet_hops,
+            events: of.events,
+            simulated_s: of.simulated_s,
+            packet_hops_per_s: of.packet_hops_per_s,
+            setup_s: of.setup_s,
+            wall_s: of.setup_s + of.packet_hops / of.packet_hops_per_s,
+            memory_bytes: memory_of.iter().map(|part| part.amount).sum(),
+            packet_hops_of: vec![Share { what: "all flows".into(), amount: of.packet_hops }],
+            memory_of,
+            extrapolated: false,
+            not_counted: NOT_COUNTED,
+        }
+    }
+}
+
 /// A contribution to a cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Share {

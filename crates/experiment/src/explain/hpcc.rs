@@ -1,6 +1,6 @@
 //! The cost of a configuration of the ns-3 HPCC simulator: its flows over its shortest paths.
 
-use super::cost::{Cost, NOT_COUNTED, Share, grouped};
+use super::cost::{Cost, OfFlows, grouped};
 use super::load::Table;
 use super::paths::Paths;
 use super::trial;
@@ -54,28 +54,18 @@ pub fn estimate_hpcc(setup: &Setup, speed: Option<f64>) -> Cost {
     }
     let first = setup.flows.first().map_or(0.0, |flow| flow.start);
     let ways = place.len() as f64 * f64::from(hosts);
-    let packet_hops_per_s = speed.unwrap_or_else(trial::speed) * SPEED;
-    let mut memory_of = vec![
-        Share { what: "the program itself".into(), amount: AT_LEAST },
-        Share { what: format!("{} flows", grouped(messages as f64)), amount: messages as f64 * PER_FLOW },
-        Share { what: "tables of ways".into(), amount: ways * PER_WAY },
-        Share { what: "nodes and links".into(), amount: place.len() as f64 * PER_NODE },
-    ];
-    memory_of.sort_by(|a, b| b.amount.total_cmp(&a.amount));
-    let setup_s = ways * graph.links.len() as f64 / place.len().max(1) as f64 * 1e-8;
-    Cost {
+    Cost::of_flows(&OfFlows {
         messages: messages as f64,
-        endless_messages: 0,
         packet_hops: hops,
         events: hops * EVENTS_PER_HOP,
         simulated_s: (last - first).max(0.0),
-        packet_hops_per_s,
-        setup_s,
-        wall_s: setup_s + hops / packet_hops_per_s,
-        memory_bytes: memory_of.iter().map(|part| part.amount).sum(),
-        packet_hops_of: vec![Share { what: "all flows".into(), amount: hops }],
-        memory_of,
-        extrapolated: false,
-        not_counted: NOT_COUNTED,
-    }
+        packet_hops_per_s: speed.unwrap_or_else(trial::speed) * SPEED,
+        setup_s: ways * graph.links.len() as f64 / place.len().max(1) as f64 * 1e-8,
+        memory_of: [
+            ("the program itself".into(), AT_LEAST),
+            (format!("{} flows", grouped(messages as f64)), messages as f64 * PER_FLOW),
+            ("tables of ways".into(), ways * PER_WAY),
+            ("nodes and links".into(), place.len() as f64 * PER_NODE),
+        ],
+    })
 }

@@ -13,6 +13,7 @@ mod paths;
 mod pauses;
 mod rules;
 mod trial;
+mod uet;
 
 pub use cost::{Cost, Share, bytes_text, grouped, time_text};
 pub use exact::{explain_exactly, explain_under};
@@ -21,6 +22,7 @@ pub(crate) use network::rates_of_switches;
 pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
 pub use pauses::Pauses;
 pub use rules::{Class, Headroom, MarkingOf, Threshold};
+pub use uet::{estimate_uet, explain_uet};
 
 use crate::CheckedSpec;
 use fanin_units::Time;
