@@ -226,6 +226,7 @@ def _matrix(
 ) -> list[Path]:
     """Runs the matrix, and writes its picture, its tables and its numbers; returns their paths."""
     from fanin_papers import matrix, matrix_page
+    from fanin_papers.pictures import write
 
     grounds = matrix.GROUNDS
     found: dict[str, Measures] = {}
@@ -237,7 +238,7 @@ def _matrix(
     out.mkdir(parents=True, exist_ok=True)
     changed = {one.id: found.get(f"causes-{one.id}", {}) for one in grounds}
     picture, page = out / "matrix.png", out / "matrix.md"
-    matrix_page.draw(grounds, found).savefig(picture, dpi=110)
+    write(matrix_page.draw(grounds, found), picture, dpi=110)
     page.write_text(matrix_page.page(grounds, found, changed), encoding="utf-8")
     return [picture, page]
 

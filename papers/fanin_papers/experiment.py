@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from fanin import Result, __version__
 from fanin.jobs import Job
 from fanin.jobs import Measured as Measured
+from fanin_papers.pictures import write
 
 Verdict = Literal["holds", "close", "differs", "calibrated"]
 
@@ -149,7 +150,7 @@ class Study:
         """Writes the picture and the rows and returns their paths."""
         folder.mkdir(parents=True, exist_ok=True)
         picture, table = folder / f"{self.experiment.id}.png", folder / f"{self.experiment.id}.json"
-        self.picture().savefig(picture, dpi=150)
+        write(self.picture(), picture)
         table.write_text(json.dumps(self.record(), indent=2) + "\n", encoding="utf-8")
         return [picture, table]
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 from conftest import Command, study_of
 from fanin import _core, jobs
@@ -386,6 +387,8 @@ def test_a_study_is_saved_with_its_rows(tmp_path: Path) -> None:
     measured: dict[Key, Measured] = {("point", 0, seed): {"seed": [seed]} for seed in (1, 2)}
     picture, table = Study(replace(SMALL, id="half"), measured).save(tmp_path / "new" / "folder")
     assert picture.name == "half.png"
+    with Image.open(picture) as image:
+        assert (image.format, image.mode) == ("PNG", "P")
     assert json.loads(table.read_text()) == {
         "experiment": "half",
         "title": "a sweep over seeds",
