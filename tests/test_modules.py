@@ -17,7 +17,7 @@ FLOORS = {
     "sweeps.means shown delay_breakdown oitcp packets",
     "pictures": "style side_by_side traffic_table table plot hpcc_plot",
     "results": "result comparison htsim",
-    "running": "limits progress stopping runs jobs explanation comparing hpcc uet sweeps.display sweeps.grid "
+    "running": "limits progress stopping runs jobs explanation comparing hpcc uec sweeps.display sweeps.grid "
     "sweeps.pools sweeps.running sweeps.store sweeps.sweeping sweeps.work",
     "uses": "reporting causes validate watching scheme_check new_schemes bench _bench_case _bench_scheme wire "
     "wire_machine wire_parity wire_tcp",

@@ -11,7 +11,7 @@ import pytest
 
 import fanin
 from conftest import ROOT, Command
-from fanin import uet
+from fanin import uec
 
 RECORDED = ROOT / "crates" / "uet" / "tests" / "data"
 PAGE = ROOT / "docs" / "ultra-ethernet.md"
@@ -46,14 +46,14 @@ def test_lines_are_those_of_the_recorded_run(command_here: Command, tmp_path: Pa
         words += ["--topology", "t.topo"]
     done = command_here(*words)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "out" / "uet.txt").read_text() == of["lines"]
+    assert (tmp_path / "out" / "uec.txt").read_text() == of["lines"]
 
 
 def test_a_run_folder_has_the_tables_of_its_lines(command_here: Command, pair: Path, tmp_path: Path) -> None:
     done = command_here("run", "--uec", pair, "--uec-options", "-q 4 -ecn 1 3 -seed 5", "--json")
     assert done.returncode == 0, done.stderr
     result = fanin.load(tmp_path / "runs" / "pair-q-4-ecn-1-3-seed-5")
-    lines = (tmp_path / "runs" / "pair-q-4-ecn-1-3-seed-5" / "uet.txt").read_text().splitlines()
+    lines = (tmp_path / "runs" / "pair-q-4-ecn-1-3-seed-5" / "uec.txt").read_text().splitlines()
     ended = {int(of): float(at) for of, at in re.findall(r"flowId (\d+) .* finished at ([\d.]+) ", "\n".join(lines))}
     rows = list(result.flows().iter_rows(named=True))
     assert [(row["src"], row["dst"], row["bytes"], row["start_ps"]) for row in rows] == [
@@ -77,7 +77,7 @@ def test_a_run_folder_has_the_tables_of_its_lines(command_here: Command, pair: P
 def test_a_lone_message_has_slowdown_1(pair: Path) -> None:
     for options, size in (("-sender_cc_only", 100 * 4086), ("-linkspeed 400000 -mtu 9064 -tiers 3", 50 * 9000)):
         pair.write_text(f"Nodes 16\n0->5 id 1 start 7 size {size}\n")
-        result = fanin.run_uet(pair, options=options, progress=False)
+        result = fanin.run_uec(pair, options=options, progress=False)
         assert result.flows()["slowdown"].to_list() == [1.0]
 
 
@@ -95,7 +95,7 @@ def test_what_shows_other_runs_shows_these(command_here: Command, pair: Path, tm
         done = command_here(*words)
         assert done.returncode != 0
         assert told in done.stderr, done.stderr
-    assert "| `uet.txt` |" in (tmp_path / "r" / "README.md").read_text()
+    assert "| `uec.txt` |" in (tmp_path / "r" / "README.md").read_text()
 
 
 def test_options_stand_side_by_side(command_here: Command, pair: Path, tmp_path: Path) -> None:
@@ -123,13 +123,13 @@ def test_options_stand_side_by_side(command_here: Command, pair: Path, tmp_path:
 
 
 def test_what_a_matrix_means_is_known_before_it_runs(command_here: Command, pair: Path) -> None:
-    explained = uet.explain_uet(pair, options="-q 20 -ecn 2 8 -seed 3")
+    explained = uec.explain_uec(pair, options="-q 20 -ecn 2 8 -seed 3")
     (of_class,) = explained["classes"]
     assert of_class["buffer_bytes"] == 20 * 4150
     assert [one["bytes"] for one in of_class["marking"][0]["thresholds"]] == [2 * 4150, 8 * 4150]
     assert (explained["seed"], explained["traffics"][0]["bytes"], explained["network"]["switches"]) == (3, 612_900, 20)
     assert "one round-trip time for all, 14022.72 ns" in explained["remarks"][0]
-    run = fanin.run_uet(pair, options="-q 20 -ecn 2 8 -seed 3", progress=False)
+    run = fanin.run_uec(pair, options="-q 20 -ecn 2 8 -seed 3", progress=False)
     # Marked packets are acknowledged one by one, others several at once.
     assert 0.5 < explained["cost"]["packet_hops"] / run.summary()["network"]["packet_hops"] < 1.5
     done = command_here("explain", "--uec", pair, "--uec-options", "-q 50")
@@ -138,12 +138,12 @@ def test_what_a_matrix_means_is_known_before_it_runs(command_here: Command, pair
 
 
 def test_names_of_options_are_fit_for_folders() -> None:
-    assert uet.names_of(["-paths 8 -o a/b"]) == ["paths-8-o-a-b"]
-    assert uet.names_of(["-ecn 1 3 -q 4", "-q 4"]) == ["ecn-1-3", "default"]
-    assert uet.names_of(["-cwnd 1 " * 30, ""]) == ["options-1", "default"]
+    assert uec.names_of(["-paths 8 -o a/b"]) == ["paths-8-o-a-b"]
+    assert uec.names_of(["-ecn 1 3 -q 4", "-q 4"]) == ["ecn-1-3", "default"]
+    assert uec.names_of(["-cwnd 1 " * 30, ""]) == ["options-1", "default"]
 
 
-@pytest.mark.parametrize("door", ["check", "explain", "run", "run_uet", "explain_uet"])
+@pytest.mark.parametrize("door", ["check", "explain", "run", "run_uec", "explain_uec"])
 def test_every_door_tells_what_is_to_be_known(command_here: Command, tmp_path: Path, door: str) -> None:
     (tmp_path / "late.cm").write_text(LATE)
     options = "-o log.out -paths 8"
@@ -151,10 +151,10 @@ def test_every_door_tells_what_is_to_be_known(command_here: Command, tmp_path: P
         done = command_here(door, "--uec", "late.cm", "--uec-options", options, "--json")
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)["warnings"]
-    elif door == "run_uet":
-        told = fanin.run_uet(tmp_path / "late.cm", options=options, progress=False).warnings
+    elif door == "run_uec":
+        told = fanin.run_uec(tmp_path / "late.cm", options=options, progress=False).warnings
     else:
-        told = uet.explain_uet(tmp_path / "late.cm", options=options)["warnings"]
+        told = uec.explain_uec(tmp_path / "late.cm", options=options)["warnings"]
     assert [re.sub(r"^\S*late.cm", "late.cm", one.removeprefix("spec: ")) for one in told] == [
         "--uec-options: -o has no effect here",
         "late.cm:6: prio has no effect, as in the original",
@@ -164,12 +164,12 @@ def test_every_door_tells_what_is_to_be_known(command_here: Command, tmp_path: P
 
 def test_where_the_original_aborts_a_run_has_no_reference(pair: Path) -> None:
     pair.write_text(PAIR + "failure switch_type AGG switch_id 0 link_id 0\n")
-    result = fanin.run_uet(pair, progress=False)
+    result = fanin.run_uec(pair, progress=False)
     assert result.warnings[0].endswith("pair.cm:5: failed links abort the original, so this run has no reference")
     sent = {row["port"]: row["packets"] for row in result.ports().iter_rows(named=True)}
     assert sent["agg0>core0"] == 0 < sent["agg0>core2"]
     pair.write_text("Nodes 16\n0->5 id 1 start 0 size 40860\n0->5 id 1 start 500 size 40860\n")
-    result = fanin.run_uet(pair, options="-conn_reuse", progress=False)
+    result = fanin.run_uec(pair, options="-conn_reuse", progress=False)
     assert "there is no reference: uet-htsim aborts there, since all messages so far" in result.warnings[0]
     (row,) = result.flows().iter_rows(named=True)
     assert (row["bytes"], row["completion_ps"] > 500_000_000, row["slowdown"]) == (81_720, True, None)
@@ -234,14 +234,14 @@ def test_a_run_that_is_stopped_keeps_what_it_has(tmp_path: Path) -> None:
         states.append(state)
         return len(states) < 2
 
-    result = fanin.run_uet(tmp_path / "long.cm", options="-end 100000", progress=watch)
+    result = fanin.run_uec(tmp_path / "long.cm", options="-end 100000", progress=watch)
     assert result.cancelled
     assert 0 < states[0].simulated_s < states[1].simulated_s < states[1].end_s == 0.1
     assert result.simulated_ms / 1e3 == pytest.approx(states[1].simulated_s)
     assert (states[1].started, states[1].finished, states[1].packet_hops > 0) == (128, 0, True)
     folder = result.save(tmp_path / "out")
     assert (folder / "INCOMPLETE").is_file()
-    kept = (folder / "uet.txt").read_text().splitlines()
+    kept = (folder / "uec.txt").read_text().splitlines()
     assert len(kept) > 128
     assert kept[-1].startswith("New: ")
     delivered = pl.read_ipc(folder / "flows.arrow")["delivered_bytes"]

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from fanin.scheme_check import SchemeReport, check_scheme
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
-    from fanin.uet import run_uet
+    from fanin.uec import run_uec
 
 __all__ = [
     "Ack",
@@ -105,7 +105,7 @@ __all__ = [
     "report",
     "run",
     "run_hpcc",
-    "run_uet",
+    "run_uec",
     "schemes",
     "sweep",
     "tx_time",
@@ -161,7 +161,7 @@ _HOME = {
     "report": "reporting",
     "run": "runs",
     "run_hpcc": "hpcc",
-    "run_uet": "uet",
+    "run_uec": "uec",
     "schemes": "_core",
     "sweep": "sweeps.sweeping",
     "tx_time": "own_schemes",
@@ -171,7 +171,7 @@ _HOME = {
 
 def __getattr__(name: str) -> object:
     """Imports a name when it is first used, so that `fanin --help` does not load Polars and Matplotlib."""
-    if name in ("plot", "wire", "hpcc", "uet", "_core"):
+    if name in ("plot", "wire", "hpcc", "uec", "_core"):
         return import_module(f"fanin.{name}")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

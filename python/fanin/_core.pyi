@@ -197,7 +197,7 @@ def run_hpcc_under(
     """Runs one on the ordinary network under a scheme. Limits are as in `run`. Raises `SpecError`, `LimitError`,
     `OSError`."""
 
-def run_uet(
+def run_uec(
     matrix: str,
     topology: str | None,
     options: str,
@@ -207,10 +207,10 @@ def run_uet(
 ) -> RunResult:
     """Runs a connection matrix on the network of uet-htsim."""
 
-def uet_explain(matrix: str, topology: str | None, options: str) -> str:
+def uec_explain(matrix: str, topology: str | None, options: str) -> str:
     """What it means before it runs, as JSON."""
 
-def uet_warnings(matrix: str, topology: str | None, options: str) -> list[str]:
+def uec_warnings(matrix: str, topology: str | None, options: str) -> list[str]:
     """Its warnings, known before it runs."""
 
 def hpcc_topology(kind: Literal["fat-tree", "star", "hpcc-320"], size: int, rate: str, delay: str) -> str:

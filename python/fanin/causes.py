@@ -159,7 +159,7 @@ def why(
     name = f"{row['traffic']}:{row['number']}"
     stop_s = asked.manifest["simulated_ps"] / 1e12 if asked.cancelled else None
     if asked.exact and not asked.of_ns3:
-        raise RunError(f"{asked.label}: why follows no packets on the network of uet-htsim; its uet.txt has its lines")
+        raise RunError(f"{asked.label}: why follows no packets on the network of uet-htsim; its uec.txt has its lines")
     if asked.of_ns3:
         once_more = run_one(configuration(asked, int(str(row["flow_id"]))), progress=until(stop_s, progress))
     else:

@@ -39,13 +39,14 @@ def _told(path: Path) -> tuple[Kind | None, str | None]:
     suffix = path.suffix.lower()
     if suffix == ".et":
         return None, (
-            "a Chakra execution trace, which Fanin cannot run yet; a collective is a pattern of a spec: "
-            "see collective in docs/spec.md"
+            f"a Chakra execution trace, which Fanin cannot run yet; fanin check {name} finds what could not run, and a "
+            "collective is a pattern of a spec: see collective in docs/spec.md"
         )
     if suffix == ".goal":
         return None, (
-            "a GOAL schedule, which Fanin cannot run yet; messages that wait for others are patterns of a spec: "
-            "see collective in docs/spec.md"
+            f"a GOAL schedule, which Fanin cannot run yet; fanin check {name} finds what could not run, fanin explain "
+            f"{name} --loggp estimates when ranks finish, and a collective is a pattern of a spec: see collective in "
+            "docs/spec.md"
         )
     if suffix in (".py", ".so", ".dylib", ".dll"):
         return None, f"a program, no spec; a scheme of your own goes with a spec: fanin run SPEC --scheme {name}"

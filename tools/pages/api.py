@@ -39,7 +39,7 @@ MODULES = [
     "table",
     "jobs",
     "hpcc",
-    "uet",
+    "uec",
     "oitcp",
     "wire",
     "cli",

@@ -1,5 +1,5 @@
 //! Connection matrices of uet-htsim: read, run on its own network, and returned like any other run, with the lines that
-//! it prints as `uet.txt`.
+//! it prints as `uec.txt`.
 
 mod results;
 mod setup;
@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// If its file cannot be written.
 pub fn run(setup: &Setup, progress: &mut dyn FnMut(&Progress) -> bool) -> io::Result<Outcome> {
     let begin = Instant::now();
-    let mut lines = results::Lines { file: Spool::create("uet.txt")?, hash: results::FNV, failed: None };
+    let mut lines = results::Lines { file: Spool::create("uec.txt")?, hash: results::FNV, failed: None };
     let (mut looked, mut cancelled) = (Instant::now(), false);
     let end = Time::from_us(setup.network().options().end_us);
     let found = setup.network().run(&mut |line| lines.add(line), None, &mut |state| {

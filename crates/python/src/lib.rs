@@ -421,7 +421,7 @@ fn run_hpcc_under(
 
 /// Runs a connection matrix on the network of uet-htsim, without the GIL.
 #[pyfunction]
-fn run_uet(
+fn run_uec(
     py: Python<'_>,
     matrix: &str,
     topology: Option<&str>,
@@ -442,17 +442,17 @@ fn run_uet(
 
 /// The explanation of such a matrix as JSON.
 #[pyfunction]
-fn uet_explain(py: Python<'_>, matrix: &str, topology: Option<&str>, options: &str) -> PyResult<String> {
+fn uec_explain(py: Python<'_>, matrix: &str, topology: Option<&str>, options: &str) -> PyResult<String> {
     let explained = py.detach(|| {
         let setup = uet::Setup::read(matrix, topology, options).map_err(refused)?;
-        Ok::<_, PyErr>(fanin_experiment::explain::explain_uet(&setup))
+        Ok::<_, PyErr>(fanin_experiment::explain::explain_uec(&setup))
     })?;
     serde_json::to_string(&explained).map_err(failed)
 }
 
 /// The warnings of such a matrix that are known before it runs.
 #[pyfunction]
-fn uet_warnings(py: Python<'_>, matrix: &str, topology: Option<&str>, options: &str) -> PyResult<Vec<String>> {
+fn uec_warnings(py: Python<'_>, matrix: &str, topology: Option<&str>, options: &str) -> PyResult<Vec<String>> {
     Ok(py.detach(|| uet::Setup::read(matrix, topology, options)).map_err(refused)?.warnings())
 }
 
@@ -795,8 +795,8 @@ mod _core {
     use super::{
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_explain,
         hpcc_incast, hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, hpcc_warnings, htsim_spec, ideals,
-        load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uet, run_wire,
-        schema, scheme_header, schemes, toml_as_json, uet_explain, uet_warnings, warnings, wire_carry, wire_host,
+        load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uec, run_wire,
+        schema, scheme_header, schemes, toml_as_json, uec_explain, uec_warnings, warnings, wire_carry, wire_host,
         wire_member, wire_veth_refused,
     };
     use pyo3::prelude::*;

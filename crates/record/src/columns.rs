@@ -342,7 +342,7 @@ pub static FILES: [(&str, &str); 13] = [
     ("pfc.txt", "PAUSE frames, likewise."),
     ("qlen.txt", "Queue lengths, likewise."),
     ("trace.tr", "Packets at the nodes of its trace file, likewise."),
-    ("uet.txt", "The lines that uet-htsim prints, for runs of its files."),
+    ("uec.txt", "The lines that uet-htsim prints, for runs of its files."),
 ];
 
 /// The tables with their columns, and the fields of `summary.json` and `manifest.json`, as sections of a Markdown page.

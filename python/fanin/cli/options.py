@@ -138,7 +138,7 @@ UecOptions = Annotated[
     typer.Option(
         "--uec-options",
         metavar="OPTIONS",
-        help='The options of uet-htsim\'s command line in one word, like "-sender_cc_only -paths 128".',
+        help='The options of uet-htsim\'s command line in quotes, like "-sender_cc_only -paths 128".',
     ),
 ]
 InSimulator = Annotated[str, typer.Option("--on", metavar="WHERE", hidden=True)]

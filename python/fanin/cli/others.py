@@ -234,7 +234,7 @@ class UecRun:
 def run_uec(files: UecFiles, kept: Kept, uec: UecRun, bounds: Bounds, as_json: AsJson = False) -> None:
     """Run a connection matrix of uet-htsim on that simulator's own network (Ultra Ethernet), event for event.
 
-    The lines that it prints go into the run folder, as uet.txt. Without --topology, the network is the fat tree of as
+    The lines that it prints go into the run folder, as uec.txt. Without --topology, the network is the fat tree of as
     many hosts as the matrix has. The same is written fanin run --uec.
 
     \b
@@ -243,16 +243,16 @@ def run_uec(files: UecFiles, kept: Kept, uec: UecRun, bounds: Bounds, as_json: A
       fanin run-uec matrix.cm --topology tree.topo --uec-options "-sender_cc_only -paths 128 -end 1000"
       fanin run --uec matrix.cm --uec-options "-load_balancing_algo reps"
     """
-    from fanin import uet
+    from fanin import uec as of
 
     _in_simulator(uec.on)
     matrix, memory, time = files[0], bounds.memory, bounds.time
     need(len(files) == 1, f"{files[-1]}: --uec runs one connection matrix; a topology goes with --topology")
     need_kind(matrix, "htsim")
-    (name,) = uet.names_of([uec.options])
+    (name,) = of.names_of([uec.options])
     place = folders.Place(kept.out, folders.ROOT / "-".join(filter(None, [matrix.stem, name])), force=kept.force)
     with stopping.stoppable():
-        result = uet.run_uet(matrix, topology=uec.topology, options=uec.options, max_memory=memory, max_time=time)
+        result = of.run_uec(matrix, topology=uec.topology, options=uec.options, max_memory=memory, max_time=time)
         keep_run(result, place, parquet=kept.parquet, as_json=as_json, threads=None)
 
 
@@ -282,7 +282,7 @@ def compare_uec(files: UecFiles, kept: Kept, uec: UecRuns, bounds: Bounds, as_js
     Examples:
       fanin compare-uec matrix.cm --uec-options "-load_balancing_algo reps" --uec-options "-load_balancing_algo mixed"
     """
-    from fanin import uet
+    from fanin import uec as of
 
     _in_simulator(uec.on)
     matrix, memory, time = files[0], bounds.memory, bounds.time
@@ -292,7 +292,7 @@ def compare_uec(files: UecFiles, kept: Kept, uec: UecRuns, bounds: Bounds, as_js
     each_seed = None if uec.seeds_ is None else seeds(uec.seeds_)
     place = folders.Place(kept.out, folders.ROOT / matrix.stem, force=kept.force, within="a-run")
     with stopping.stoppable():
-        compared = uet.compare_uet(
+        compared = of.compare_uec(
             matrix,
             uec.options or (),
             range(1, each_seed + 1) if isinstance(each_seed, int) else each_seed,

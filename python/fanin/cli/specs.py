@@ -34,7 +34,7 @@ from fanin.cli.options import AsJson, FromHpcc, HpccFiles, Load, OneScheme, Set,
 
 if TYPE_CHECKING:
     from fanin.hpcc import HpccJob
-    from fanin.uet import UetJob
+    from fanin.uec import UecJob
 
 
 def add_to(app: typer.Typer) -> None:
@@ -98,17 +98,17 @@ class OtherFiles(HpccFiles):
     from_uec: Annotated[bool, typer.Option("--uec", help="SPEC is a connection matrix of uet-htsim.")] = False
     uec_options: UecOptions = ""
 
-    def job(self, file: Path, scheme: str | None, changes: list[str] | None) -> HpccJob | UetJob | None:
+    def job(self, file: Path, scheme: str | None, changes: list[str] | None) -> HpccJob | UecJob | None:
         """The file as one of that simulator; None for a spec."""
         from fanin.hpcc import HpccJob
-        from fanin.uet import UetJob
+        from fanin.uec import UecJob
 
         need(not (self.from_hpcc and self.from_uec), "--hpcc and --uec: files are of one simulator")
         need(self.from_uec or not self.uec_options, "--uec-options: these are uet-htsim's; it goes with --uec")
         if self.from_uec:
             need(scheme is None and not changes, "--uec: a connection matrix runs as it is, without --set and --scheme")
             need_kind(file, "htsim")
-            return UetJob.of(file, self.topology, self.uec_options)
+            return UecJob.of(file, self.topology, self.uec_options)
         if self.from_hpcc:
             scheme = known_scheme(scheme)
             need(
@@ -162,7 +162,7 @@ def check(
 
     load_all(load)
     scheme = known_scheme(scheme)
-    job: Job | HpccJob | UetJob = of.job(spec, scheme, set_) or Job.of(spec, set_ or ()).using(scheme, None)
+    job: Job | HpccJob | UecJob = of.job(spec, scheme, set_) or Job.of(spec, set_ or ()).using(scheme, None)
     resolved, warnings = job.resolve(), job.warnings()
     if as_json:
         emit({"ok": True, "spec": resolved or None, "warnings": warnings})

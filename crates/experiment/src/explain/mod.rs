@@ -22,7 +22,7 @@ pub(crate) use network::rates_of_switches;
 pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
 pub use pauses::Pauses;
 pub use rules::{Class, Headroom, MarkingOf, Threshold};
-pub use uet::{estimate_uet, explain_uet};
+pub use uet::{estimate_uet, explain_uec};
 
 use crate::CheckedSpec;
 use fanin_units::Time;

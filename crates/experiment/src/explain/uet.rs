@@ -47,7 +47,7 @@ pub fn estimate_uet(setup: &Setup, speed: Option<f64>) -> Cost {
 }
 
 /// All properties of a matrix that are known before its run.
-pub fn explain_uet(setup: &Setup) -> Explanation {
+pub fn explain_uec(setup: &Setup) -> Explanation {
     let (of, graph) = (setup.network(), setup.graph());
     let settings = of.settings();
     let paths = Paths::new(&graph, settings.mtu as u64, CONTROL);

@@ -25,7 +25,7 @@ LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
-class UetJob:
+class UecJob:
     """One connection matrix to run."""
 
     matrix: str
@@ -44,11 +44,11 @@ class UetJob:
     @classmethod
     def of(
         cls, matrix: str | os.PathLike[str], topology: str | os.PathLike[str] | None = None, options: str = ""
-    ) -> UetJob:
+    ) -> UecJob:
         """The matrix and how it runs."""
         return cls(os.fspath(matrix), None if topology is None else os.fspath(topology), options)
 
-    def with_seed(self, seed: int) -> UetJob:
+    def with_seed(self, seed: int) -> UecJob:
         """The same with another seed, which its title names."""
         title = "-".join(filter(None, [self.title, f"seed-{seed}"]))
         return replace(self, options=f"{self.options} -seed {seed}", title=title)
@@ -65,21 +65,21 @@ class UetJob:
 
     def warnings(self) -> list[str]:
         """Warnings that are known before it runs; raises `SpecError`."""
-        return _core.uet_warnings(self.matrix, self.topology, self.options)
+        return _core.uec_warnings(self.matrix, self.topology, self.options)
 
     def explain(self) -> Explanation:
         """What it means before it runs; raises `SpecError`."""
-        return cast("Explanation", json.loads(_core.uet_explain(self.matrix, self.topology, self.options)))
+        return cast("Explanation", json.loads(_core.uec_explain(self.matrix, self.topology, self.options)))
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
         if flows is not None:
             raise ValueError("flows of a connection matrix are its own")
-        made = _core.run_uet(self.matrix, self.topology, self.options, watcher, self.max_memory, self.max_time)
+        made = _core.run_uec(self.matrix, self.topology, self.options, watcher, self.max_memory, self.max_time)
         return Result.of(made, label=self.label)
 
 
-def run_uet(
+def run_uec(
     matrix: str | os.PathLike[str],
     *,
     topology: str | os.PathLike[str] | None = None,
@@ -92,25 +92,25 @@ def run_uet(
 
     `topology` is a `.topo` file; without it, it is the fat tree of as many hosts as the matrix has. `options` are those
     of that simulator's command line in one text, as "-sender_cc_only -paths 128 -end 1000"; see
-    docs/ultra-ethernet.md. `Result.save` writes the lines that it prints to `uet.txt`, beside the usual tables.
+    docs/ultra-ethernet.md. `Result.save` writes the lines that it prints to `uec.txt`, beside the usual tables.
     `max_memory` and `max_time` are those of `fanin.run`.
 
     Raises `SpecError`, which names file and line or the option, for what cannot be used.
     """
     memory, time = limits.within(max_memory, max_time)
-    job = replace(UetJob.of(matrix, topology, options), max_memory=memory, max_time=time)
+    job = replace(UecJob.of(matrix, topology, options), max_memory=memory, max_time=time)
     return run_one(job, progress=progress)
 
 
-def explain_uet(
+def explain_uec(
     matrix: str | os.PathLike[str], *, topology: str | os.PathLike[str] | None = None, options: str = ""
 ) -> Explanation:
     """What a connection matrix of uet-htsim means before it runs: its round-trip times, queues, marks and cost. The
-    arguments are those of `run_uet`, and the result is that of `fanin.explain`."""
-    return UetJob.of(matrix, topology, options).explain()
+    arguments are those of `run_uec`, and the result is that of `fanin.explain`."""
+    return UecJob.of(matrix, topology, options).explain()
 
 
-def compare_uet(
+def compare_uec(
     matrix: str | os.PathLike[str],
     options: Sequence[str],
     seeds: Sequence[int] | None = None,
@@ -122,9 +122,9 @@ def compare_uet(
     max_time: float | None = None,
 ) -> Comparison:
     """Runs a connection matrix of uet-htsim with several texts of options, each with every seed, and returns them side
-    by side. The other arguments are those of `run_uet` and `fanin.compare`."""
+    by side. The other arguments are those of `run_uec` and `fanin.compare`."""
     each = list(dict.fromkeys(options))
-    base = UetJob.of(matrix, topology)
+    base = UecJob.of(matrix, topology)
     jobs = [replace(base, options=one, title=name) for one, name in zip(each, names_of(each), strict=True)]
     if seeds:
         jobs = [job.with_seed(seed) for job in jobs for seed in dict.fromkeys(seeds)]
