@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 import fanin
-from fanin import own_schemes
+from fanin import own_schemes, stopping
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -93,6 +93,12 @@ def forgets_loaded_schemes() -> Iterator[None]:
     yield
     if own_schemes.origins():
         own_schemes.forget_schemes()
+
+
+@pytest.fixture(autouse=True)
+def forgets_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor may a signal that one sends to its process be the reason why a command of the next ends."""
+    monkeypatch.setattr(stopping, "_received", [])
 
 
 @pytest.fixture(scope="session")

@@ -134,7 +134,7 @@ def test_schemes_are_named_in_their_own_room_alone() -> None:
 
 def test_the_reading_order_can_be_read_in_an_afternoon() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    assert text.count("\n") <= 80, "one page"
+    assert text.count("\n") <= 120, "two pages"
     files = re.findall(r"`([\w/]+\.rs)`", text[text.index("## Reading order") :])
     assert len(files) >= 8
     lines = sum((ROOT / "crates" / file).read_text(encoding="utf-8").count("\n") for file in files)

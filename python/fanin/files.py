@@ -39,14 +39,13 @@ def _told(path: Path) -> tuple[Kind | None, str | None]:
     suffix = path.suffix.lower()
     if suffix == ".et":
         return None, (
-            f"a Chakra execution trace, which Fanin cannot run yet; fanin check {name} finds what could not run, and a "
+            "a Chakra execution trace, which Fanin cannot run yet; docs/graphs.md says what it can do with one, and a "
             "collective is a pattern of a spec: see collective in docs/spec.md"
         )
     if suffix == ".goal":
         return None, (
-            f"a GOAL schedule, which Fanin cannot run yet; fanin check {name} finds what could not run, fanin explain "
-            f"{name} --loggp estimates when ranks finish, and a collective is a pattern of a spec: see collective in "
-            "docs/spec.md"
+            "a GOAL schedule, which Fanin cannot run yet; docs/graphs.md says what it can do with one, and messages that "
+            "wait for others are patterns of a spec: see collective in docs/spec.md"
         )
     if suffix in (".py", ".so", ".dylib", ".dll"):
         return None, f"a program, no spec; a scheme of your own goes with a spec: fanin run SPEC --scheme {name}"

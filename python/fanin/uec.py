@@ -20,6 +20,8 @@ from fanin.runs import Watcher, cores, run_one
 if TYPE_CHECKING:
     from fanin.explanation import Explanation
 
+__all__ = ["UecJob", "compare_uec", "explain_uec", "run_uec"]
+
 LONGEST_NAME = 60
 """Longest name of options, in letters; longer ones are numbered."""
 
