@@ -163,6 +163,20 @@ def test_without_a_capture_packets_are_an_error(result: fanin.Result, tmp_path: 
             run.packets()
 
 
+def test_a_damaged_capture_is_an_error(folder: Path, tmp_path: Path) -> None:
+    run = fanin.load(shutil.copytree(folder, tmp_path / "run"))
+    capture = tmp_path / "run" / "capture.pcapng"
+    whole = capture.read_bytes()
+    for damaged in (whole[:-1], whole[: len(whole) // 2 + 2], b"\0" * 64, whole[:4] + b"\0\0\0\0" + whole[8:]):
+        capture.write_bytes(damaged)
+        with pytest.raises(fanin.RunError, match=r"capture\.pcapng is damaged: "):
+            run.packets()
+    for at in range(1000):
+        capture.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 : 4000])
+        with pytest.raises(fanin.RunError):
+            run.packets()
+
+
 def test_wireshark_finds_nothing_wrong(tshark: str, folder: Path, traced: fanin.Result) -> None:
     capture = folder / "capture.pcapng"
     total = traced.ports().filter(pl.col("port").is_in(LINKS))["packets"].sum()

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 _INTERFACE, _PACKET = 1, 6
 """Types of pcapng's blocks."""
 
+_SHORTEST = 12
+"""Bytes of a block without content."""
+
 _IP, _ABOVE_IP, _BTH = 14, 34, 42
 """Where the headers begin; the IP header has no options."""
 
@@ -43,12 +46,15 @@ _OTHERS = (None,) * 4
 
 
 def packets(capture: bytes) -> pl.DataFrame:
-    """Those of a file `capture.pcapng`."""
-    rows = [
-        (port, time_ps, wire_bytes, *_read(frame))
-        for port, time_ps, wire_bytes, frame in _frames(capture)
-        if struct.unpack_from(">H", frame, _IP - 2) == (_IPV4,)
-    ]
+    """Those of a file `capture.pcapng`. Raises `ValueError` if it is damaged."""
+    try:
+        rows = [
+            (port, time_ps, wire_bytes, *_read(frame))
+            for port, time_ps, wire_bytes, frame in _frames(capture)
+            if struct.unpack_from(">H", frame, _IP - 2) == (_IPV4,)
+        ]
+    except (struct.error, IndexError, UnicodeDecodeError) as wrong:
+        raise ValueError(f"a block or frame is not whole: {wrong}") from None
     return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
 
 
@@ -58,6 +64,8 @@ def _frames(data: bytes) -> Iterator[tuple[str, int, int, memoryview]]:
     at = 0
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)
+        if length < _SHORTEST or at + length > len(data):
+            raise ValueError(f"the block at byte {at} has a length of {length}, and {len(data) - at} bytes are left")
         if kind == _INTERFACE:
             (chars,) = struct.unpack_from("<H", data, at + 18)
             ports.append(data[at + 20 : at + 20 + chars].decode())

@@ -98,7 +98,7 @@ class Result(RunTables):
         PFC's frames and credits are no IP packets and are left out, and so is what `max_size` cut off: see
         docs/traces.md.
 
-        Raises `RunError` if packets were not captured.
+        Raises `RunError` if packets were not captured, or if their file is damaged.
         """
         from fanin.packets import packets
 
@@ -110,6 +110,8 @@ class Result(RunTables):
         except FileNotFoundError:
             said = 'packets were not captured; set measure.capture = { links = ["h0>tor0"] }'
             raise RunError(f"{self.label}: {said}") from None
+        except ValueError as wrong:
+            raise RunError(f"{self.label}: {CAPTURE} is damaged: {wrong}") from None
 
     def pause_trees(self) -> pl.DataFrame:
         """One row per tree of pauses: its origin, depth, ports, and the largest share of capacity that it suppressed at
