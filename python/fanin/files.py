@@ -44,8 +44,8 @@ def _told(path: Path) -> tuple[Kind | None, str | None]:
         )
     if suffix == ".goal":
         return None, (
-            "a GOAL schedule, which Fanin cannot run yet; docs/graphs.md says what it can do with one, and messages that "
-            "wait for others are patterns of a spec: see collective in docs/spec.md"
+            "a GOAL schedule, which Fanin cannot run yet; docs/graphs.md says what it can do with one, and messages "
+            "that wait for others are patterns of a spec: see collective in docs/spec.md"
         )
     if suffix in (".py", ".so", ".dylib", ".dll"):
         return None, f"a program, no spec; a scheme of your own goes with a spec: fanin run SPEC --scheme {name}"
