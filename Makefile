@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Random cases per property test.
+CASES_CHECK := 20
 CASES_TEST := 500
 CASES_SOAK := 10000
 # Processes among which pytest divides the Python tests: one takes work from another when it has no more of its own.
@@ -30,7 +31,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup setup-dev demo dev test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
+.PHONY: help setup setup-dev demo dev check test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
 	papers clean validate wheel sdist site site-serve \
 	frames docs pictures losses balancing claims test-claims tested speed scale scale-threads budget profile
 .DELETE_ON_ERROR:
@@ -137,6 +138,16 @@ demo: setup ## the main job: schemes side by side on a datacenter under incast
 test: $(BIN)/.toolchain ## the whole test suite
 	$(MAKE) -j 2 setup-dev compiled
 	$(MAKE) lint test-rust test-python test-claims
+
+# Files of Python tests that take most of the time: what they build, run whole, or start and stop. CONTRIBUTING.md says
+# what only they find.
+LONG := $(addprefix tests/test_,wheel.py instructions.py help_examples.py nothing_lost.py sweep.py interrupt.py \
+	own_scheme.py answers.py tutorial.py new.py stubs.py wire.py new_scheme.py site.py) \
+	$(addprefix papers/tests/test_,dctcp_claims.py papers.py)
+
+check: lint ## most of the tests, with few random cases: minutes, for each change
+	FANIN_CASES=$(CASES_CHECK) PROPTEST_RNG_SEED=$(SEED_TEST) cargo test --locked --quiet $(RUST_TESTS)
+	FANIN_CASES=$(CASES_CHECK) $(PYTEST) --hypothesis-seed=$(SEED_TEST) $(addprefix --ignore=,$(LONG))
 
 # What `lint` and `test-rust` need.
 compiled: $(BIN)/.toolchain
