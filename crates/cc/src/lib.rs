@@ -23,6 +23,7 @@ pub mod balancing;
 pub mod discipline;
 mod dispatch;
 pub mod ns3;
+mod ns3_rate;
 mod packet;
 mod pool;
 mod random;

@@ -62,6 +62,7 @@
 
 use super::dcqcn::decayed;
 use crate::Action;
+use crate::ns3_rate::{FlowRate, Limits};
 use crate::roles::*;
 use core::cmp::Ordering;
 use fanin_units::{Rate, Time};
@@ -144,19 +145,10 @@ impl Scheme for DcqcnNs3 {
     }
 }
 
-/// A double converted to a rate: truncated, and outside 64 bits as on x86-64, where that simulator's results come from.
-pub(super) fn whole(x: f64) -> u64 {
-    const HALF: f64 = 9_223_372_036_854_775_808.0;
-    let signed = |x: f64| if (-HALF..HALF).contains(&x) { x as i64 as u64 } else { 1 << 63 };
-    if x >= HALF { signed(x - HALF) ^ (1 << 63) } else { signed(x) }
-}
-
-/// The window at `rate` (rdma-queue-pair.cc, GetWin); `most` 0 is no window.
-pub(super) fn window(most: u64, variable: bool, rate: u64, line: u64) -> u64 {
-    match most {
-        0 => u64::MAX,
-        _ if variable => (most.wrapping_mul(rate) / line.max(1)).max(1),
-        _ => most,
+impl Params {
+    fn limits(&self) -> Limits {
+        let Self { min_rate, window, var_win, rate_bound, .. } = *self;
+        Limits { min_rate, window, var_win, rate_bound }
     }
 }
 
@@ -205,7 +197,7 @@ impl Timer {
 /// A flow at its sender.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    rate: u64,
+    rate: FlowRate,
     target: u64,
     alpha: f64,
     alpha_timer: Timer,
@@ -214,10 +206,6 @@ pub struct Flow {
     cut_requested: bool,
     increase_timer: Timer,
     stage: u32,
-    window: u64,
-    line: u64,
-    /// W_max, 0 for none.
-    most: u64,
 }
 
 impl Flow {
@@ -269,17 +257,12 @@ impl Flow {
             return;
         }
         if p.clamp_target || self.stage != 0 {
-            self.target = self.rate;
+            self.target = self.rate.get();
         }
-        let before = self.rate;
-        self.rate = whole(self.rate as f64 * (1.0 - self.alpha / 2.0)).max(p.min_rate.as_bps());
-        if self.rate < before {
-            cx.count(Action::Cut);
-        }
+        self.rate.change(self.rate.scaled(1.0 - self.alpha / 2.0), cx);
         self.stage = 0;
         self.cut_requested = false;
         self.increase_timer.start(now);
-        self.rate_changed(p);
     }
 
     /// RateIncEventTimerMlx.
@@ -287,29 +270,26 @@ impl Flow {
         let p = cx.params;
         self.increase_timer.next();
         let (stage, step) = match self.stage.cmp(&p.fast_recovery_times) {
-            Ordering::Less => (Action::FastRecovery, 0),
-            Ordering::Equal => (Action::AdditiveIncrease, p.rate_ai.as_bps()),
-            Ordering::Greater => (Action::HyperIncrease, p.rate_hai.as_bps()),
+            Ordering::Less => (Action::FastRecovery, Rate::ZERO),
+            Ordering::Equal => (Action::AdditiveIncrease, p.rate_ai),
+            Ordering::Greater => (Action::HyperIncrease, p.rate_hai),
         };
         cx.count(stage);
         if stage != Action::FastRecovery {
-            self.target = self.target.wrapping_add(step).min(self.line);
+            self.target = self.rate.raised(self.target, step);
         }
-        let before = self.rate;
-        self.rate = self.rate / 2 + self.target / 2;
-        if self.rate > before {
+        let (before, half) = (self.rate.get(), self.target / 2);
+        let rate = before / 2 + half;
+        // Truncation may lose a bit per second, which is no cut.
+        if rate > before {
             cx.count(Action::Increase);
         }
+        self.rate.set(rate);
         self.stage = self.stage.wrapping_add(1);
-        if self.target == self.line && self.rate / 2 + self.target / 2 == self.rate {
+        if self.target == self.rate.line() && rate / 2 + half == rate {
             // Later steps change only state that the next cut resets.
             self.increase_timer.at = Time::NEVER;
         }
-        self.rate_changed(p);
-    }
-
-    fn rate_changed(&mut self, p: &Params) {
-        self.window = window(self.most, p.var_win, self.rate, self.line);
     }
 }
 
@@ -330,10 +310,9 @@ impl Sender for Flow {
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
         let p = cx.params;
-        let line = path.line_rate.as_bps();
-        let mut flow = Self {
-            rate: line,
-            target: line,
+        Self {
+            rate: FlowRate::new(path, p.limits()),
+            target: path.line_rate.as_bps(),
             alpha: 1.0,
             alpha_timer: Timer::new(p.alpha_timer),
             raise_alpha: false,
@@ -341,20 +320,14 @@ impl Sender for Flow {
             cut_requested: false,
             increase_timer: Timer::new(p.increase_timer),
             stage: 0,
-            window: u64::MAX,
-            line,
-            most: if p.window { path.network_bdp } else { 0 },
-        };
-        flow.rate_changed(p);
-        flow
+        }
     }
 
     #[inline(always)]
     fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
         // Another timer that is due in this nanosecond still runs within it.
         let wake_at = self.next_timer().at.max(cx.now.saturating_add(Time::from_ps(1)));
-        Control { window: self.window, wake_at, ..Control::rate(rate) }
+        Control { wake_at, ..self.rate.control() }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
@@ -392,37 +365,5 @@ impl Sender for Flow {
 
     fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("target", self.target as f64);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{whole, window};
-
-    #[test]
-    fn a_double_is_a_rate_as_g_plus_plus_has_it_on_x86_64() {
-        for (x, rate) in [
-            (3.9, 3),
-            (-1.5, u64::MAX),
-            (9_223_372_036_854_775_808.0, 1 << 63),
-            (1e19, 10_000_000_000_000_000_000),
-            (1.9e19, 0),
-            (1e20, 0),
-            (f64::INFINITY, 0),
-            (f64::NEG_INFINITY, 1 << 63),
-            (-1e30, 1 << 63),
-            (f64::NAN, 1 << 63),
-        ] {
-            assert_eq!(whole(x), rate, "{x}");
-        }
-    }
-
-    #[test]
-    fn a_window_is_at_least_a_byte_and_wraps_around() {
-        assert_eq!(window(0, true, 1, 100), u64::MAX);
-        assert_eq!([window(153_000, true, 99, 100), window(153_000, false, 99, 100)], [151_470, 153_000]);
-        assert_eq!(window(1, true, 99, 100), 1);
-        // 2^34 10^10 is 9 times 2^64 and a remainder.
-        assert_eq!(window(1 << 34, true, 10_000_000_000, 10_000_000_000), 577_799_517);
     }
 }

@@ -50,8 +50,8 @@
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, section 5.1, and its simulator.
 //! * Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010, section 3.
 
-use super::dcqcn_ns3::{whole, window};
 use crate::Action;
+use crate::ns3_rate::{FlowRate, Limits};
 use crate::roles::*;
 use fanin_units::Rate;
 
@@ -108,10 +108,17 @@ impl Scheme for DctcpNs3 {
     }
 }
 
+impl Params {
+    fn limits(&self) -> Limits {
+        let Self { min_rate, window, var_win, rate_bound, .. } = *self;
+        Limits { min_rate, window, var_win, rate_bound }
+    }
+}
+
 /// A flow at its sender.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    rate: u64,
+    rate: FlowRate,
     alpha: f64,
     /// An ACK ends a batch only above this offset.
     batch_to: u64,
@@ -120,11 +127,7 @@ pub struct Flow {
     marked: u32,
     /// Next byte to send at the cut that is remembered.
     cut_to: Option<u64>,
-    window: u64,
     payload: u32,
-    line: u64,
-    /// W_max, 0 for none.
-    most: u64,
 }
 
 impl Flow {
@@ -147,10 +150,6 @@ impl Flow {
         }
         self.batch_to = ack.sent_to;
     }
-
-    fn rate_changed(&mut self, p: &Params) {
-        self.window = window(self.most, p.var_win, self.rate, self.line);
-    }
 }
 
 impl Sender for Flow {
@@ -158,27 +157,20 @@ impl Sender for Flow {
     type Shared = ();
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
-        let line = path.line_rate.as_bps();
-        let mut flow = Self {
-            rate: line,
+        Self {
+            rate: FlowRate::new(path, cx.params.limits()),
             alpha: 1.0,
             batch_to: 0,
             batch: 0,
             marked: 0,
             cut_to: None,
-            window: u64::MAX,
             payload: path.payload,
-            line,
-            most: if cx.params.window { path.network_bdp } else { 0 },
-        };
-        flow.rate_changed(cx.params);
-        flow
+        }
     }
 
     #[inline(always)]
-    fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
-        Control { window: self.window, ..Control::rate(rate) }
+    fn control(&self, _: &Cx<'_, Params>) -> Control {
+        self.rate.control()
     }
 
     /// HandleAckDctcp.
@@ -197,22 +189,14 @@ impl Sender for Flow {
         if self.cut_to.is_some_and(|to| ack.seq > to) {
             self.cut_to = None;
         }
-        let before = self.rate;
-        if ack.ecn_echo && self.cut_to.is_none() {
-            self.rate = whole(self.rate as f64 * (1.0 - self.alpha / 2.0)).max(p.min_rate.as_bps());
+        if self.cut_to.is_some() {
+            return;
+        }
+        if ack.ecn_echo {
+            self.rate.change(self.rate.scaled(1.0 - self.alpha / 2.0), cx);
             self.cut_to = Some(ack.sent_to);
-            if self.rate < before {
-                cx.count(Action::Cut);
-            }
-        }
-        if ended && self.cut_to.is_none() {
-            self.rate = self.rate.wrapping_add(p.dctcp_rate_ai.as_bps()).min(self.line);
-            if self.rate > before {
-                cx.count(Action::Increase);
-            }
-        }
-        if self.rate != before {
-            self.rate_changed(p);
+        } else if ended {
+            self.rate.change(self.rate.raised(self.rate.get(), p.dctcp_rate_ai), cx);
         }
     }
 

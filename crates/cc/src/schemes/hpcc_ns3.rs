@@ -62,9 +62,9 @@
 //! ## References
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, sections 3 and 4, and its simulator.
 
-use super::dcqcn_ns3::{whole, window};
+use crate::ns3_rate::{FlowRate, Limits, whole};
 use crate::roles::*;
-use crate::{Action, IntHop, Telemetry};
+use crate::{IntHop, Telemetry};
 use fanin_units::Rate;
 
 /// The scheme.
@@ -218,10 +218,17 @@ impl Reference {
     }
 }
 
+impl Params {
+    fn limits(&self) -> Limits {
+        let Self { min_rate, window, var_win, rate_bound, .. } = *self;
+        Limits { min_rate, window, var_win, rate_bound }
+    }
+}
+
 /// A flow at its sender.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    rate: u64,
+    rate: FlowRate,
     /// An ACK is a full update only above this offset.
     updated_to: u64,
     /// Whether the last ACK computed a rate.
@@ -229,12 +236,8 @@ pub struct Flow {
     seen: [Record; Telemetry::MOST],
     whole_path: Reference,
     per_hop: [Reference; Telemetry::MOST],
-    window: u64,
-    line: u64,
     /// T in nanoseconds.
     round_trip: u64,
-    /// W_max, 0 for none.
-    most: u64,
 }
 
 impl Flow {
@@ -251,6 +254,7 @@ impl Flow {
     /// UpdateRateHp after the first ACK, on a path of at most five switches.
     fn update(&mut self, hops: &[IntHop], fast: bool, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
+        let line = self.rate.line();
         let (mut most_used, mut its_tau) = (0.0, 0);
         let mut taken = [false; Telemetry::MOST];
         for (i, hop) in hops.iter().enumerate() {
@@ -265,7 +269,7 @@ impl Flow {
             let tx_rate = (new.bytes_since(&old, p.int_multi) * 8) as f64 / duration;
             let queue = new.queued(p.int_multi).min(old.queued(p.int_multi));
             // HPCC eq. (2), in that code's order of operations
-            let used = tx_rate / new.line as f64 + queue as f64 * self.line as f64 / new.line as f64 / self.most as f64;
+            let used = tx_rate / new.line as f64 + queue as f64 * line as f64 / new.line as f64 / self.rate.most() as f64;
             if p.multi_rate {
                 self.per_hop[i].measure(used, tau, self.round_trip);
             } else if used > most_used {
@@ -275,14 +279,14 @@ impl Flow {
         if !taken.contains(&true) {
             return;
         }
-        let mut rate = self.line;
+        let mut rate = line;
         if p.multi_rate {
             for (reference, taken) in self.per_hop.iter_mut().zip(taken).take(hops.len()) {
                 if !taken {
                     rate = rate.min(reference.rate);
                     continue;
                 }
-                let (next, stage) = reference.next(p, self.line);
+                let (next, stage) = reference.next(p, line);
                 rate = rate.min(next);
                 if !fast {
                     (reference.rate, reference.stage) = (next, stage);
@@ -290,7 +294,7 @@ impl Flow {
             }
         } else {
             self.whole_path.measure(most_used, its_tau, self.round_trip);
-            let (next, stage) = self.whole_path.next(p, self.line);
+            let (next, stage) = self.whole_path.next(p, line);
             rate = next;
             if !fast {
                 self.whole_path.stage = stage;
@@ -299,18 +303,8 @@ impl Flow {
         if !fast {
             self.whole_path.rate = rate;
         }
-        if rate < self.rate {
-            cx.count(Action::Cut);
-        } else if rate > self.rate {
-            cx.count(Action::Increase);
-        }
-        self.rate = rate;
+        self.rate.change(rate, cx);
         self.changed = true;
-        self.rate_changed(p);
-    }
-
-    fn rate_changed(&mut self, p: &Params) {
-        self.window = window(self.most, p.var_win, self.rate, self.line);
     }
 }
 
@@ -321,27 +315,21 @@ impl Sender for Flow {
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
         let line = path.line_rate.as_bps();
         let start = Reference { used: 1.0, rate: line, stage: 0 };
-        let mut flow = Self {
-            rate: line,
+        Self {
+            rate: FlowRate::new(path, cx.params.limits()),
             updated_to: 0,
             changed: false,
             seen: [Record::default(); Telemetry::MOST],
             whole_path: start,
             per_hop: [start; Telemetry::MOST],
-            window: u64::MAX,
-            line,
             round_trip: path.network_rtt.as_ps() / 1000,
-            most: if cx.params.window { path.network_bdp } else { 0 },
-        };
-        flow.rate_changed(cx.params);
-        flow
+        }
     }
 
     #[inline(always)]
-    fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
+    fn control(&self, _: &Cx<'_, Params>) -> Control {
         // ChangeRate reschedules the waiting packet and the NIC also when the rate stays the same.
-        Control { window: self.window, retime: self.changed, ..Control::rate(rate) }
+        Control { retime: self.changed, ..self.rate.control() }
     }
 
     /// HandleAckHp.

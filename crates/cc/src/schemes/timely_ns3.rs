@@ -55,9 +55,8 @@
 //! * Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019, section 5.1, and its simulator.
 //! * Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015.
 
-use super::dcqcn_ns3::{whole, window};
 use super::timely::cut;
-use crate::Action;
+use crate::ns3_rate::{FlowRate, Limits};
 use crate::roles::*;
 use fanin_units::{Rate, Time};
 
@@ -135,10 +134,17 @@ impl Scheme for TimelyNs3 {
     }
 }
 
+impl Params {
+    fn limits(&self) -> Limits {
+        let Self { min_rate, window, var_win, rate_bound, .. } = *self;
+        Limits { min_rate, window, var_win, rate_bound }
+    }
+}
+
 /// A flow at its sender.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    rate: u64,
+    rate: FlowRate,
     /// An ACK decides only above this offset.
     decided_to: u64,
     /// Increases in a row.
@@ -146,10 +152,6 @@ pub struct Flow {
     last_rtt: u64,
     /// D in nanoseconds.
     difference: f64,
-    window: u64,
-    line: u64,
-    /// W_max, 0 for none.
-    most: u64,
 }
 
 impl Flow {
@@ -160,27 +162,16 @@ impl Flow {
         let change = rtt as i64 - self.last_rtt as i64;
         let difference = (1.0 - p.ewma) * self.difference + p.ewma * change as f64;
         let gradient = difference / ns(p.min_rtt) as f64;
-        let factor = cut(rtt, ns(p.t_low), ns(p.t_high), gradient, p.beta);
-        let before = self.rate;
-        if let Some(factor) = factor {
-            self.rate = whole(self.rate as f64 * factor).max(p.min_rate.as_bps());
-            self.stage = 0;
-        } else {
-            let step = if self.stage < 5 { p.rate_ai } else { p.rate_hai };
-            self.rate = self.rate.wrapping_add(step.as_bps()).min(self.line);
-            self.stage = self.stage.wrapping_add(1);
-        }
         self.difference = difference;
-        if self.rate < before {
-            cx.count(Action::Cut);
-        } else if self.rate > before {
-            cx.count(Action::Increase);
-        }
-        self.rate_changed(p);
-    }
-
-    fn rate_changed(&mut self, p: &Params) {
-        self.window = window(self.most, p.var_win, self.rate, self.line);
+        let (rate, stage) = match cut(rtt, ns(p.t_low), ns(p.t_high), gradient, p.beta) {
+            Some(factor) => (self.rate.scaled(factor), 0),
+            None => {
+                let step = if self.stage < 5 { p.rate_ai } else { p.rate_hai };
+                (self.rate.raised(self.rate.get(), step), self.stage.wrapping_add(1))
+            }
+        };
+        self.stage = stage;
+        self.rate.change(rate, cx);
     }
 }
 
@@ -189,25 +180,18 @@ impl Sender for Flow {
     type Shared = ();
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
-        let line = path.line_rate.as_bps();
-        let mut flow = Self {
-            rate: line,
+        Self {
+            rate: FlowRate::new(path, cx.params.limits()),
             decided_to: 0,
             stage: 0,
             last_rtt: 0,
             difference: 0.0,
-            window: u64::MAX,
-            line,
-            most: if cx.params.window { path.network_bdp } else { 0 },
-        };
-        flow.rate_changed(cx.params);
-        flow
+        }
     }
 
     #[inline(always)]
-    fn control(&self, cx: &Cx<'_, Params>) -> Control {
-        let rate = Rate::from_bps(if cx.params.rate_bound { self.rate } else { self.line });
-        Control { window: self.window, ..Control::rate(rate) }
+    fn control(&self, _: &Cx<'_, Params>) -> Control {
+        self.rate.control()
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, Params>) {
