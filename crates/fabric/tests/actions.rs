@@ -21,7 +21,14 @@ const ALSO: &[(&str, &[Action])] = &[
     ("rcc", &[Action::IdleRestart]),
     ("dcqcn_vendor", &[Action::Cut, Action::Increase]),
     ("dctcp_rate", &[Action::MarkedWindow]),
+    ("hpcc_ns3", NS3),
+    ("dcqcn_ns3", NS3),
+    ("timely_ns3", NS3),
+    ("dctcp_ns3", NS3),
 ];
+
+/// Those of `ns3_rate.rs`.
+const NS3: &[Action] = &[Action::Cut, Action::Increase];
 
 const NEW_RENO: &[Action] =
     &[Action::Cut, Action::Increase, Action::MarkSeen, Action::LossReaction, Action::Timeout, Action::IdleRestart];

@@ -269,7 +269,8 @@ impl Flow {
             let tx_rate = (new.bytes_since(&old, p.int_multi) * 8) as f64 / duration;
             let queue = new.queued(p.int_multi).min(old.queued(p.int_multi));
             // HPCC eq. (2), in that code's order of operations
-            let used = tx_rate / new.line as f64 + queue as f64 * line as f64 / new.line as f64 / self.rate.most() as f64;
+            let used =
+                tx_rate / new.line as f64 + queue as f64 * line as f64 / new.line as f64 / self.rate.most() as f64;
             if p.multi_rate {
                 self.per_hop[i].measure(used, tau, self.round_trip);
             } else if used > most_used {

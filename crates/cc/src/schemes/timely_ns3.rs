@@ -180,13 +180,7 @@ impl Sender for Flow {
     type Shared = ();
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
-        Self {
-            rate: FlowRate::new(path, cx.params.limits()),
-            decided_to: 0,
-            stage: 0,
-            last_rtt: 0,
-            difference: 0.0,
-        }
+        Self { rate: FlowRate::new(path, cx.params.limits()), decided_to: 0, stage: 0, last_rtt: 0, difference: 0.0 }
     }
 
     #[inline(always)]
