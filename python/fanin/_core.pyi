@@ -118,6 +118,10 @@ def explain(
 ) -> str:
     """The meaning of a spec before it runs, as JSON: `fanin.explanation.Explanation`. Raises `SpecError`."""
 
+def put_folder(new: PathLike[str], target: PathLike[str], overwrite: bool) -> bool:
+    """Moves a whole run folder to its place, where with `overwrite` a run folder may be. Returns whether there was one,
+    which then has the name of the other. Raises `FileExistsError` without `overwrite`, and `OSError`."""
+
 def run_wire(
     spec: Spec,
     program: list[str],

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import glob
 import json
 import os
+import re
+import shutil
+import tempfile
 import tomllib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -257,7 +263,122 @@ def check_target(folder: Path, *, force: bool) -> None:
         if not os.access(above, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, f"you may not write into {above}; choose another folder", str(folder))
         return
+    if is_only_claimed(folder):
+        return  # by this process, or by one that was killed: `Claim` finds out
     if not is_run_folder(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder}: exists and is not a run folder; choose another folder with --out")
     if not force:
         raise FileExistsError(f"{folder}: exists; choose another folder or allow replacing it with --force")
+
+
+CLAIM = "RUNNING"
+"""The file in a folder that a command has claimed before its work begins. Its first line is the number of the process;
+the process holds a lock on it, which the system releases when it ends in any way."""
+
+
+def is_only_claimed(folder: Path) -> bool:
+    """Whether there is nothing in the folder but the file of a claim."""
+    return folder.is_dir() and [path.name for path in folder.iterdir()] == [CLAIM]
+
+
+class Claim:
+    """A folder that belongs to this process before its work begins, so that no two runs end in one place."""
+
+    def __init__(self, folder: Path, *, shared: bool = False) -> None:
+        """Makes the folder. With `shared` there may be results of others in it, as beside the runs of a comparison.
+
+        Raises `FileExistsError` if it is another's, and another `OSError` if it cannot be made.
+        """
+        self.folder = folder
+        self.left = clean(folder)
+        """Sentences on what a process that was killed had left there, and what became of it."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if shared:
+            folder.mkdir(exist_ok=True)
+        else:
+            with suppress(FileExistsError):
+                # In one step with its file: it may replace an empty folder, but nothing else.
+                _make(folder)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            self._file = (folder / CLAIM).open("a+" if shared else "r+", encoding="ascii")
+            if self._take():
+                return
+            self._file.close()
+        raise FileExistsError(f"{folder}: another run is writing there; choose another folder with --out")
+
+    def _take(self) -> bool:
+        """Locks the file, unless a process that lives has done so, and writes this process into it."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            same = os.fstat(self._file.fileno()).st_ino == (self.folder / CLAIM).stat().st_ino
+        except OSError:
+            return False
+        if not same:
+            return False  # the one that was opened has gone meanwhile
+        self._file.seek(0)
+        before = self._file.readline().strip()
+        if before not in ("", str(os.getpid())):
+            self.left.append(f"{self.folder}: a run that was killed (process {before}) left no result here")
+        self._file.seek(0)
+        self._file.truncate()
+        self._file.write(f"{os.getpid()}\na run of Fanin on {os.uname().nodename} is writing here\n")
+        self._file.flush()
+        return True
+
+    def release(self) -> None:
+        """Gives the folder back; without results it goes."""
+        if not self._file.closed:
+            path = self.folder / CLAIM
+            with suppress(OSError):
+                if os.fstat(self._file.fileno()).st_ino == path.stat().st_ino:
+                    path.unlink()
+                    self.folder.rmdir()
+            self._file.close()
+
+
+def _make(folder: Path) -> None:
+    """A folder with the file of a claim in it and nothing else."""
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}.{os.getpid()}.", suffix=".claim", dir=folder.parent))
+    try:
+        scratch.chmod(0o777 & ~_umask())
+        (scratch / CLAIM).write_text(f"{os.getpid()}\n", encoding="ascii")
+        scratch.rename(folder)
+    except OSError as error:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise FileExistsError(str(error)) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def clean(folder: Path) -> list[str]:
+    """Removes what a run that was killed while it wrote this folder had left next to it, or restores what it was
+    replacing. Returns a sentence on each."""
+    said: list[str] = []
+    if not folder.parent.is_dir():
+        return said
+    for left in sorted(folder.parent.glob(f".{glob.escape(folder.name)}.*")):
+        found = re.fullmatch(r"(\d+)\.\w+\.(new|old|claim)", left.name[len(folder.name) + 2 :])
+        if found is None or _lives(int(found[1])):
+            continue
+        if found[2] == "old" and not os.path.lexists(folder) and is_run_folder(left):
+            left.rename(folder)
+            said.append(f"{folder}: restored, since a run that was to replace it was killed (process {found[1]})")
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+            if found[2] != "claim":
+                said.append(f"{left}: removed; a run that was killed (process {found[1]}) had left it")
+    return said
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True

@@ -15,11 +15,11 @@ use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
 use fanin_experiment::loaded::{self, Kind};
 use fanin_experiment::{CheckedSpec, Exceeded, Limits, Outcome, Problems, Spec, bench, hpcc, htsim, ideal, uet};
-use fanin_record::{Manifest, Ran, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
+use fanin_record::{Manifest, Ran, RecordError, RunFiles, SizeRange, Spool, Summary, summarise, tables, write_folder};
 use fanin_units::{PortId, Time};
 use fanin_wirelab::carry::Watch;
 use fanin_wirelab::{Clock, Link, Options, WireError};
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
@@ -153,8 +153,21 @@ impl RunResult {
             run: &self.outcome.run,
             summary: &self.summary,
         };
-        py.detach(|| write_folder(&folder, &files, overwrite)).map_err(|e| PyOSError::new_err(e.to_string()))
+        py.detach(|| write_folder(&folder, &files, overwrite)).map_err(not_written)
     }
+}
+
+fn not_written(error: RecordError) -> PyErr {
+    match error {
+        RecordError::Exists(_) => PyFileExistsError::new_err(error.to_string()),
+        _ => PyOSError::new_err(error.to_string()),
+    }
+}
+
+/// Moves a whole run folder to its place. Returns whether there was one already, which then has the other's name.
+#[pyfunction]
+fn put_folder(new: PathBuf, target: PathBuf, overwrite: bool) -> PyResult<bool> {
+    fanin_record::put_folder(&new, &target, overwrite).map_err(not_written)
 }
 
 /// The checked spec with all defaults filled in, as JSON.
@@ -792,7 +805,7 @@ mod _core {
     use super::graphs::{graphs_check, graphs_finish};
     use super::own;
     #[pymodule_export]
-    use super::{
+    use super::{put_folder, 
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_explain,
         hpcc_incast, hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, hpcc_warnings, htsim_spec, ideals,
         load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uec, run_wire,

@@ -24,7 +24,7 @@ mod tests;
 
 pub use error::RecordError;
 pub use events::{Event, EventKind, EventLog};
-pub use folder::write_folder;
+pub use folder::{put_folder, write_folder};
 pub use manifest::{Machine, Manifest, WirePart, WireRun, WireTiming};
 pub use percentile::{Percentiles, Quantile, nearest_rank};
 pub use run::{Bin, ClassInfo, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, numbers, port_names};

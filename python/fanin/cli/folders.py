@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from fanin.cli.common import stderr
 
 if TYPE_CHECKING:
+    from fanin.run_folder import Claim
     from fanin.runs import Job
 
 ROOT = Path("runs")
@@ -78,23 +79,61 @@ class Results(Protocol):
 
 
 class Place:
-    """The folder for the results of a command: that of `--out`, or one that does not exist yet."""
+    """The folder for the results of a command: that of `--out`, or one that does not exist yet. Within, it is claimed,
+    so that the work of a command cannot end in the place of another's.
+    """
 
     def __init__(self, out: Path | None, default: Path, *, force: bool, within: str = "") -> None:
-        """Raises an error if it cannot be written, before anything has run. `within` is a folder to be made in it."""
-        from fanin.run_folder import check_target
-
+        """Raises an error if it cannot be written, before anything has run. `within` is a folder to be made in it,
+        beside the results of other commands."""
         self._folder = default if out is None else out
-        self._force = force
+        self._may_move = out is None and not force
+        self._force, self._within = force, within
+        self._claim: Claim | None = None
         if out is not None and within and not force and holds_something(out):
             raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
+        self._check(self._folder)
+
+    def _check(self, folder: Path) -> bool:
+        """Whether results can go there. Raises an error if they cannot, and may not go to another place either."""
+        from fanin.run_folder import check_target
+
         try:
-            check_target(self._folder / within, force=force)
+            check_target(folder / self._within, force=self._force)
         except FileExistsError:
-            if out is not None or force:
+            if not self._may_move:
                 raise
+            return False
         except OSError as error:
-            raise type(error)(error.errno, error.strerror, str(self._folder)) from None
+            raise type(error)(error.errno, error.strerror, str(folder)) from None
+        return True
+
+    def __enter__(self) -> Self:
+        """Claims the folder, or the next free one. Raises `FileExistsError` if it is another's and must be this."""
+        from fanin.run_folder import Claim, is_run_folder
+
+        if self._force and is_run_folder(self._folder):
+            return self  # it is replaced at the end, in one step
+        for folder in numbered(self._folder):
+            if not self._check(folder):
+                continue
+            try:
+                self._claim = Claim(folder, shared=bool(self._within))
+            except FileExistsError:
+                if not self._may_move:
+                    raise
+                continue
+            for sentence in self._claim.left:
+                stderr().print(sentence, markup=False)
+            tell_other(self._folder, folder)
+            self._folder = folder
+            break
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Gives the claim back."""
+        if self._claim is not None:
+            self._claim.release()
 
     def keep(self, results: Results, *, parquet: bool) -> Path:
         """Saves the results and returns their folder: another one if the wanted folder exists by now, so that nothing

@@ -133,7 +133,7 @@ def run_hpcc(
     )
     label = simulator.HpccJob(str(config), ".", scheme=scheme, seed=under.seed).label
     place = folders.Place(kept.out, folders.ROOT / (label + folders.changed(changes)), force=kept.force)
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         result = simulator.run_hpcc(
             config,
             trace=hpcc.trace,
@@ -198,7 +198,7 @@ def run_htsim(
     spec, told = _spec_of(files, scheme, htsim.dialect)
     default = folders.of_run(Job.of(spec, changes).using(scheme, under.seed))
     place = folders.Place(kept.out, default, force=kept.force)
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         result = run(
             spec,
             scheme=scheme,
@@ -251,7 +251,7 @@ def run_uec(files: UecFiles, kept: Kept, uec: UecRun, bounds: Bounds, as_json: A
     need_kind(matrix, "htsim")
     (name,) = of.names_of([uec.options])
     place = folders.Place(kept.out, folders.ROOT / "-".join(filter(None, [matrix.stem, name])), force=kept.force)
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         result = of.run_uec(matrix, topology=uec.topology, options=uec.options, max_memory=memory, max_time=time)
         keep_run(result, place, parquet=kept.parquet, as_json=as_json, threads=None)
 
@@ -291,7 +291,7 @@ def compare_uec(files: UecFiles, kept: Kept, uec: UecRuns, bounds: Bounds, as_js
     need(bool(uec.options), "--uec-options is missing: repeat it for each run that is compared")
     each_seed = None if uec.seeds_ is None else seeds(uec.seeds_)
     place = folders.Place(kept.out, folders.ROOT / matrix.stem, force=kept.force, within="a-run")
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         compared = of.compare_uec(
             matrix,
             uec.options or (),
@@ -342,7 +342,7 @@ def compare_hpcc(
     each_scheme = schemes_of(several.schemes, lambda: base, (simulator.AS_IS,)) or []
     default = folders.ROOT / (config.stem + folders.changed(changes))
     place = folders.Place(kept.out, default, force=kept.force, within="a-run")
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         compared = simulator.compare_hpcc(
             config,
             each_scheme,
@@ -388,7 +388,7 @@ def compare_htsim(
     spec, told = _spec_of(files, "none", None)
     each_scheme = schemes_of(several.schemes, lambda: Job.of(spec, changes))
     place = folders.Place(kept.out, folders.of_spec(Job.of(spec, changes)), force=kept.force, within="a-run")
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         compared = compare(
             spec,
             each_scheme,

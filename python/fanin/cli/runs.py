@@ -142,7 +142,7 @@ def run(
     need(len(files) == 1, f"{files[-1]}: run takes one spec; compare runs it under several schemes")
     default = folders.of_run(Job.of(spec, changes).using(scheme, under.seed))
     place = folders.Place(kept.out, default, force=kept.force)
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         result = run_spec(
             spec,
             scheme=scheme,
@@ -216,7 +216,7 @@ def compare(
     )
     wire.check(places)
     place = folders.Place(kept.out, folders.of_spec(Job.of(spec, changes)), force=kept.force, within="a-run")
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         compared = compare_schemes(
             spec,
             each_scheme,

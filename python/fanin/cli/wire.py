@@ -140,7 +140,7 @@ def switch(
     job = replace(Job.of(spec, list(set_ or ())).using(scheme, under.seed).on(1), wire=True, by_hand=(listen, number))
     job.resolve()
     place = folders.Place(out, folders.of_run(job), force=force)
-    with stopping.stoppable():
+    with place, stopping.stoppable():
         start = f"fanin wire host N --switch {listen} --token {number:x}"
         print(f"waiting for each host N of the spec, from 0: {start}", file=sys.stderr, flush=True)
         result = run_one(job)

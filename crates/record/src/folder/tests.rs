@@ -88,6 +88,13 @@ fn a_folder_holds_everything_and_reads_back() {
     assert_eq!(summary["traffics"][0]["unfinished"], 1);
     assert_eq!(summary["errors"].as_array().unwrap().len(), 1);
     assert_eq!((&manifest["cancelled"], &manifest["complete"]), (&false.into(), &true.into()));
+    // Each other file with its size, its hash as sha256sum prints it, and the rows of a table.
+    let files = manifest["files"].as_object().unwrap();
+    assert!(files.keys().eq(names.iter().filter(|name| *name != MANIFEST)));
+    assert_eq!(files["flows.arrow"]["rows"], example().flows.len());
+    assert_eq!(files["flows.arrow"]["bytes"], fs::metadata(target.join("flows.arrow")).unwrap().len());
+    let spec = "2c1c77a6d51104e9e255b55910ae91cfca1d0f34b5f0b58aca89f1993c1663f9";
+    assert_eq!(files["spec.resolved.toml"]["sha256"], spec);
     // It says what each file is, and nothing of files that are not there.
     let readme = fs::read_to_string(target.join("README.md")).unwrap();
     assert!(readme.starts_with("# first\n\nA run of Fanin 0.1.0 with seed 1."), "{readme}");
@@ -133,10 +140,11 @@ fn a_full_disk_is_an_error_that_names_the_file_in_its_place() {
     let place = Place::new("full");
     let target = place.0.join("run");
     let error = write_whole(&target, false, |folder| {
-        write_file(&folder.join("a"), |file| file.write_all(b"fits"))?;
+        Filling::new(folder).write("a", |file| file.write_all(b"fits"))?;
         let path = folder.join("flows.arrow");
         let full = File::options().write(true).open("/dev/full").unwrap();
-        write_through(full, |file| file.write_all(&[0; 100])).map_err(|source| RecordError::io("write", &path, source))
+        let written = write_through(full, |file| file.write_all(&[0; 100])).map(|_| ());
+        written.map_err(|source| RecordError::io("write", &path, source))
     });
     let text = error.unwrap_err().to_string();
     let expected = format!("cannot write {}: No space left on device", target.join("flows.arrow").display());
@@ -154,8 +162,8 @@ fn a_write_that_fails_half_way_leaves_nothing() {
     // The flow table is written before this is found out.
     run.histograms.clear();
     let error = write_whole(&place.0.join("run"), false, |folder| {
-        write_file(&folder.join("a"), |file| file.write_all(b"half"))?;
-        write_file(&folder.join("b"), |_| Err(std::io::Error::other("disk full")))
+        Filling::new(folder).write("a", |file| file.write_all(b"half"))?;
+        Filling::new(folder).write("b", |_| Err(io::Error::other("disk full")))
     });
     let text = error.unwrap_err().to_string();
     assert_eq!(text, format!("cannot write {}: disk full", place.0.join("run").join("b").display()));
@@ -180,6 +188,31 @@ fn a_run_is_only_replaced_when_asked_and_then_whole() {
     assert_eq!(manifest_name(&target), "old");
     write(&target, &example(), "new", true).unwrap();
     assert_eq!(manifest_name(&target), "new");
+    assert_eq!(place.names(), ["run"]);
+}
+
+#[test]
+fn a_claim_of_this_process_is_replaced_and_that_of_another_is_not() {
+    let place = Place::new("claimed");
+    for (name, process, free) in [("mine", std::process::id(), true), ("theirs", std::process::id() + 1, false)] {
+        let target = place.0.join(name);
+        fs::create_dir(&target).unwrap();
+        fs::write(target.join(CLAIM), format!("{process}\n")).unwrap();
+        assert_eq!(write(&target, &example(), "run", false).is_ok(), free, "{name}");
+        assert_eq!(target.join(CLAIM).exists(), !free);
+    }
+    assert_eq!(place.names(), ["mine", "theirs"]);
+}
+
+#[test]
+fn of_two_runs_that_end_at_once_in_one_place_the_second_does_not_replace_the_first() {
+    let place = Place::new("race");
+    let target = place.0.join("run");
+    // The second looks while the place is free, and finds it taken when it has written its files.
+    let error = write_whole(&target, false, |_| write(&target, &example(), "first", false)).unwrap_err();
+    assert!(matches!(error, RecordError::Exists(_)), "{error}");
+    assert!(matches!(move_to(&place.0, &target), Err(RecordError::Exists(_))));
+    assert_eq!(manifest_name(&target), "first");
     assert_eq!(place.names(), ["run"]);
 }
 
