@@ -393,6 +393,8 @@ class Sender:
         """The endpoint found a loss and will retransmit."""
     def on_timeout(self, loss: Loss) -> None:
         """The retransmission timer expired."""
+    def on_trim(self, trim: Trim) -> None:
+        """A switch cut this packet's payload, and it is sent again at once. Without this hook it is a loss."""
     def on_idle(self) -> None:
         """A connection that stays open has become idle."""
     def on_timer(self) -> None:
@@ -724,6 +726,32 @@ class Loss:
     @property
     def retransmitted(self) -> bool:
         """Whether a timeout had found this very byte lost before."""
+
+@final
+class Trim:
+    """A packet whose payload a switch cut."""
+
+    @property
+    def first(self) -> int:
+        """Its first byte."""
+    @property
+    def payload(self) -> int:
+        """Payload bytes that it had."""
+    @property
+    def wire(self) -> int:
+        """Bytes on the wire that it had."""
+    @property
+    def sent_to(self) -> int:
+        """Next byte to send when its NACK arrived."""
+    @property
+    def in_flight(self) -> int:
+        """Bytes in flight just before that, this packet included."""
+    @property
+    def last_hop(self) -> bool:
+        """Whether it was cut in front of the receiver's own link; False where that is not known."""
+    @property
+    def rtt(self) -> int | None:
+        """Time since it left, ps; None where that is not known."""
 
 @final
 class Notice:

@@ -45,7 +45,7 @@ pub use roles::{
     Ack, AckFields, AckPlan, Control, CreditQueue, Cx, Data, Deflection, Emit, EscapeEntry, FlowInfo, HeaderOverhead,
     Incast, LaneView, Lanes, Loss, MessageStart, NicInfo, NoReceiver, NoSwitch, Notice, PathInfo, PortView, Ports,
     Queued, Receiver, ReceiverFlow, Scheme, SendOptions, Sender, Sent, Sharing, SwitchInfo, SwitchProgram, Transport,
-    Verdict, WireFormat,
+    Trim, Verdict, WireFormat,
 };
 pub use schemes::own;
 pub use summary::SchemeSummaries;

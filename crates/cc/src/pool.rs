@@ -217,6 +217,10 @@ methods! {
     pub fn on_timeout(&mut self, slot: u32, now: Time, loss: &Loss) -> Control {
         self.with_sender(slot, now, |s, cx| s.on_timeout(loss, cx))
     }
+    /// See [`Sender::on_trim`].
+    pub fn on_trim(&mut self, slot: u32, now: Time, trim: &Trim) -> Control {
+        self.with_sender(slot, now, |s, cx| s.on_trim(trim, cx))
+    }
     /// See [`Sender::on_idle`].
     pub fn on_idle(&mut self, slot: u32, now: Time) -> Control {
         self.with_sender(slot, now, |s, cx| s.on_idle(cx))

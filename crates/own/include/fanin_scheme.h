@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define FANIN_SCHEME_VERSION 2u
+#define FANIN_SCHEME_VERSION 3u
 #define FANIN_NEVER UINT64_MAX     /* no time: a timer that is not set */
 #define FANIN_NO_WINDOW UINT64_MAX /* any number of bytes may be in flight */
 #define FANIN_EXPORT __attribute__((visibility("default")))
@@ -88,6 +88,11 @@ typedef struct { /* a loss that the endpoint found */
     uint64_t from, sent_to, in_flight; /* first byte missing; next byte to send, and bytes in flight, at that time */
     uint32_t retransmitted;            /* whether a timeout had found this very byte lost before */
 } fanin_loss;
+typedef struct { /* a packet whose payload a switch cut */
+    uint64_t from, sent_to, in_flight; /* its first byte; next byte to send; bytes in flight, this packet included */
+    uint64_t rtt;                      /* since it left; FANIN_NEVER if unknown */
+    uint32_t payload, wire, last_hop;  /* bytes that it had; whether it was cut in front of the receiver's own link */
+} fanin_trim;
 enum { FANIN_CNP = 1, FANIN_CREDIT = 2 };
 typedef struct { uint32_t kind, number; } fanin_notice; /* FANIN_CNP, or FANIN_CREDIT with the credit's number */
 typedef struct {
@@ -99,10 +104,12 @@ typedef struct {
     void (*on_notice)(void *me, fanin_control *control, const fanin_notice *notice, fanin_cx *cx);
     void (*on_loss)(void *me, fanin_control *control, const fanin_loss *loss, fanin_cx *cx);
     void (*on_timeout)(void *me, fanin_control *control, const fanin_loss *loss, fanin_cx *cx);
+    /* A switch cut this packet, and it is sent again at once; default on_loss. */
+    void (*on_trim)(void *me, fanin_control *control, const fanin_trim *trim, fanin_cx *cx);
     void (*on_idle)(void *me, fanin_control *control, fanin_cx *cx); /* all that was posted is acknowledged */
     void (*on_timer)(void *me, fanin_control *control, fanin_cx *cx);
     /* Whether to send a request now, with *cc_tag; `left` bytes are posted and not sent. Called until it is 0 when data
-       is posted, after on_timer, on_loss, on_timeout and a credit. RDMA only; default 0. */
+       is posted, after on_timer, on_loss, on_timeout, on_trim and a credit. RDMA only; default 0. */
     uint32_t (*poll_request)(void *me, fanin_control *control, uint64_t left, uint32_t *cc_tag, fanin_cx *cx);
     /* Fills in the value of this number, counted from 0; the result is 0 if there is none. */
     uint32_t (*watch)(const void *me, uint32_t number, fanin_watched *value);

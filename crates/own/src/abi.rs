@@ -7,7 +7,7 @@
 use fanin_cc::{receiver_hooks, sender_hooks};
 use std::ffi::{c_char, c_void};
 
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 pub const NEVER: u64 = u64::MAX;
 
 pub const CNP: u32 = 1;
@@ -119,6 +119,17 @@ pub struct Loss {
 }
 
 #[repr(C)]
+pub struct Trim {
+    pub from: u64,
+    pub sent_to: u64,
+    pub in_flight: u64,
+    pub rtt: u64,
+    pub payload: u32,
+    pub wire: u32,
+    pub last_hop: u32,
+}
+
+#[repr(C)]
 pub struct Notified {
     pub kind: u32,
     pub number: u32,
@@ -139,7 +150,7 @@ macro_rules! table {
         #[repr(C)]
         pub struct $role { $($before)* $($behind)* }
     };
-    (@ $role:ident $before:tt $behind:tt $me:tt $(#[$doc:meta])* fn $name:ident $args:tt -> () {} $($rest:tt)*) => {
+    (@ $role:ident $before:tt $behind:tt $me:tt $(#[$doc:meta])* fn $name:ident $args:tt -> () $or:block $($rest:tt)*) => {
         table! { @ $role $before $behind $me $name $args () () $($rest)* }
     };
     (

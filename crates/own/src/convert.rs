@@ -3,7 +3,7 @@
 use crate::abi;
 use fanin_cc::{
     Ack, AckFields, AckPlan, Choice, Data, FlowInfo, Header, IntHop, Loss, MessageStart, NicInfo, Notice, PathInfo,
-    PortView, Queued, ReceiverFlow, Sent, SwitchInfo, Telemetry, flags,
+    PortView, Queued, ReceiverFlow, Sent, SwitchInfo, Telemetry, Trim, flags,
 };
 use fanin_units::MessageId;
 
@@ -27,7 +27,7 @@ macro_rules! by_address {
         }
     )* };
 }
-by_address! { Notice => Notified &Loss => Loss &FlowInfo => FlowInfo &MessageStart<'_> => MessageStart }
+by_address! { Notice => Notified &Loss => Loss &Trim => Trim &FlowInfo => FlowInfo &MessageStart<'_> => MessageStart }
 
 impl Argument for &Ack<'_> {
     type C<'a> = &'a abi::Ack;
@@ -69,14 +69,14 @@ macro_rules! with {
 }
 pub(crate) use with;
 
-/// The hooks of a list that answer nothing, each as the caller's macro `one!` makes it; the others are written out.
+/// The hooks of a list that answer nothing, each as the caller's macro `one!` makes it, with what happens without it; the others are written out.
 macro_rules! told {
     ([$($context:ident),*]) => {};
     (
         [$this:ident $(, $context:ident)*]
         $(#[doc = $doc:tt])* fn $name:ident($($arg:ident: $type:ty),*) -> () $or:block $($rest:tt)*
     ) => {
-        one! { $name $this ($($arg: $type),*) $($context)* }
+        one! { $name $this ($($arg: $type),*) $or $($context)* }
         told! { [$this $(, $context)*] $($rest)* }
     };
     (
@@ -145,6 +145,13 @@ impl From<&Loss> for abi::Loss {
     fn from(loss: &Loss) -> Self {
         let Loss { from, sent_to, in_flight, retransmitted } = *loss;
         Self { from, sent_to, in_flight, retransmitted: retransmitted.into() }
+    }
+}
+
+impl From<&Trim> for abi::Trim {
+    fn from(trim: &Trim) -> Self {
+        let Trim { from, payload, wire, sent_to, in_flight, last_hop, rtt } = *trim;
+        Self { from, sent_to, in_flight, rtt: rtt.as_ps(), payload, wire, last_hop: last_hop.into() }
     }
 }
 

@@ -140,7 +140,7 @@ impl CReceiver {
 
 /// A hook about a flow without an answer.
 macro_rules! one {
-    ($name:ident $this:ident ($of:ident: $type:ty $(, $arg:ident: $more:ty)*) $state:ident $cx:ident) => {
+    ($name:ident $this:ident ($of:ident: $type:ty $(, $arg:ident: $more:ty)*) $or:block $state:ident $cx:ident) => {
         #[allow(unused_variables, reason = "the state of flows is the library's")]
         fn $name(&mut $this, $of: $type, $($arg: $more,)* $state: &mut (), $cx: &mut C<'_>) {
             let (name, number) = (concat!("receiver.", stringify!($name)), $of.of_flow().0);

@@ -5,7 +5,7 @@ use crate::calls::Inner;
 use crate::convert::{Argument, told, with};
 use crate::state::State;
 use fanin_cc::schemes::own::{Params, Shared};
-use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sender, Sent, sender_hooks};
+use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sender, Sent, Trim, sender_hooks};
 use fanin_units::{Rate, Time};
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -89,14 +89,14 @@ fn shared(shared: &mut Shared, bytes: u64) -> abi::State {
 
 /// A hook without an answer.
 macro_rules! one {
-    ($name:ident $this:ident ($($arg:ident: $type:ty),*) $cx:ident) => {
+    ($name:ident $this:ident ($($arg:ident: $type:ty),*) $or:block $cx:ident) => {
         #[inline]
         fn $name(&mut $this, $($arg: $type,)* $cx: &mut C<'_>) {
             let name = concat!("sender.", stringify!($name));
             if name == "sender.on_timer" {
                 $this.control.wake_at = abi::NEVER;
             }
-            let Some(hook) = $this.hooks.$name else { return };
+            let Some(hook) = $this.hooks.$name else { return $or };
             with!(($($arg)*) $this.call(name, $cx, |me, control, cx| hook(me, control, $($arg,)* cx)));
         }
     };

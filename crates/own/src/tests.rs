@@ -76,6 +76,7 @@ fn the_structs_are_those_of_the_header() {
             newly_acked acked_to sent_to seq in_flight burst rtt hops hop_count path recovering ecn_echo cc_feedback
         }
         Loss = "fanin_loss" { from sent_to in_flight retransmitted }
+        Trim = "fanin_trim" { from sent_to in_flight rtt payload wire last_hop }
         Notified = "fanin_notice" { kind number }
         Sender = "fanin_sender" { size open watch close }
         Nic = "fanin_nic" { line_rate network_rtt seed payload wire }

@@ -18,13 +18,16 @@ macro_rules! sender_hooks {
         fn on_loss(loss: &Loss) -> () {}
         /// The retransmission timer expired.
         fn on_timeout(loss: &Loss) -> () {}
+        /// A switch cut this packet's payload, and its header told the receiver, which asks for it again. The endpoint
+        /// sends it again at once. By default it is a loss.
+        fn on_trim(trim: &Trim) -> () { self.on_loss(&trim.loss(), cx) }
         /// A connection that stays open has become idle: everything posted on it is acknowledged. RDMA: called after
         /// the `on_ack` of the last ACK. TCP: only where each request restarts the window, when the next one is posted.
         fn on_idle() -> () {}
         /// The time of `wake_at` has come.
         fn on_timer() -> () {}
         /// The `cc_tag` of a request to send now, with `left` payload bytes posted and not sent. Polled when data is
-        /// posted, after `on_timer`, `on_loss`, `on_timeout` and a credit. RDMA only.
+        /// posted, after `on_timer`, `on_loss`, `on_timeout`, `on_trim` and a credit. RDMA only.
         fn poll_request(left: u64) -> Option<u32> { None }
     } };
 }

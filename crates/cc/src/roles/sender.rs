@@ -102,7 +102,7 @@ impl Sent {
 /// An acknowledgement that arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack<'a> {
-    /// Payload bytes acknowledged for the first time.
+    /// Payload bytes acknowledged for the first time, whether or not all before them has arrived.
     pub newly_acked: u64,
     /// Everything before this offset has arrived.
     pub acked_to: u64,
@@ -146,6 +146,39 @@ impl Loss {
     #[inline]
     pub const fn new(from: u64, sent_to: u64) -> Self {
         Self { from, sent_to, in_flight: sent_to.saturating_sub(from), retransmitted: false }
+    }
+}
+
+/// A packet whose payload a switch cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trim {
+    /// Offset of its first byte.
+    pub from: u64,
+    /// Bytes of payload that it had.
+    pub payload: u32,
+    /// Bytes on the wire that it had.
+    pub wire: u32,
+    /// Next byte to send when its NACK arrived.
+    pub sent_to: u64,
+    /// Payload bytes in flight just before its NACK, this packet included.
+    pub in_flight: u64,
+    /// Whether it was cut in front of the receiver's own link; false where that is not known.
+    pub last_hop: bool,
+    /// Time since it left the sender.
+    pub rtt: Time,
+}
+
+impl Trim {
+    /// A packet cut anywhere but at the last hop, at no known distance in time.
+    #[inline]
+    pub const fn new(from: u64, payload: u32, wire: u32, sent_to: u64, in_flight: u64) -> Self {
+        Self { from, payload, wire, sent_to, in_flight, last_hop: false, rtt: Time::NEVER }
+    }
+
+    /// What it is to a scheme that knows losses alone.
+    #[inline]
+    pub const fn loss(&self) -> Loss {
+        Loss { from: self.from, sent_to: self.sent_to, in_flight: self.in_flight, retransmitted: false }
     }
 }
 

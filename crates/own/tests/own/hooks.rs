@@ -34,11 +34,11 @@ fn each_hook_gets_its_arguments_and_its_results_are_taken() {
     switch(&mut scheme);
     assert_eq!(program.failure(), None);
     let counts: Vec<u64> = scheme.actions().iter().map(|(_, count)| count).collect();
-    let mut expected = [1; 27];
+    let mut expected = [1; 28];
     // Two notices, two SYNs, three polls of requests, four of packets.
     (expected[3], expected[8], expected[11], expected[20]) = (2, 2, 2, 4);
-    assert_eq!(counts[..27], expected);
-    assert!(counts[27..].iter().all(|count| *count == 0));
+    assert_eq!(counts[..28], expected);
+    assert!(counts[28..].iter().all(|count| *count == 0));
 }
 
 fn sender(scheme: &mut Instance) {
@@ -80,6 +80,8 @@ fn sender(scheme: &mut Instance) {
     let loss = Loss { from: 1, sent_to: 2, in_flight: 3, retransmitted: true };
     scheme.on_loss(slot, at(3000), &loss);
     scheme.on_timeout(slot, at(3000), &loss);
+    let trim = Trim { last_hop: true, rtt: at(6000), ..Trim::new(1, 2, 3, 4, 5) };
+    scheme.on_trim(slot, at(3000), &trim);
     scheme.on_idle(slot, at(3000));
     assert_eq!(scheme.on_timer(slot, at(5000)).wake_at, Time::NEVER);
     assert_eq!(scheme.poll_request(slot, at(5000), 123).0, Some(88));

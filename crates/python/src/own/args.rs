@@ -173,6 +173,19 @@ impl From<&cc::Loss> for Loss {
     }
 }
 
+copies! {
+    /// See `Trim` in `cc`.
+    Trim of cc::Trim as trim {
+        first: u64 = trim.from,
+        payload: u32 = trim.payload,
+        wire: u32 = trim.wire,
+        sent_to: u64 = trim.sent_to,
+        in_flight: u64 = trim.in_flight,
+        last_hop: bool = trim.last_hop,
+        rtt: Option<u64> = time(trim.rtt),
+    }
+}
+
 /// See `Notice` in `cc`: `kind` is "cnp" or "credit", `number` that of a credit.
 #[pyclass(frozen, get_all, module = "fanin")]
 pub struct Notice {

@@ -49,6 +49,7 @@ arguments! {
     &cc::Ack<'_>: ack, py => args::Ack::from(ack);
     cc::Notice: notice, py => args::Notice::from(notice);
     &cc::Loss: loss, py => args::Loss::from(loss);
+    &cc::Trim: trim, py => args::Trim::from(trim);
     &cc::FlowInfo: flow, py => args::FlowInfo::from(flow);
     &cc::MessageStart<'_>: message, py => args::MessageStart::from(message);
     &cc::Data: data, py => args::Data::from(data);

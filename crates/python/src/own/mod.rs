@@ -34,6 +34,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<args::Ack>()?;
     module.add_class::<args::IntHop>()?;
     module.add_class::<args::Loss>()?;
+    module.add_class::<args::Trim>()?;
     module.add_class::<args::Notice>()?;
     module.add_class::<args::FlowInfo>()?;
     module.add_class::<args::MessageStart>()?;

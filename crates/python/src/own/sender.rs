@@ -4,7 +4,7 @@ use super::args;
 use super::calls::{Caller, Counted, kept, later, number, returned};
 use super::hooks::{Answer, Argument, hooks};
 use fanin_cc::own::{Params, Shared};
-use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sent, sender_hooks};
+use fanin_cc::{Ack, Control, Cx, Loss, Notice, PathInfo, Sent, Trim, sender_hooks};
 use fanin_units::{Rate, Time};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;

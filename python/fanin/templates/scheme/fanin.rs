@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_void};
 
 /// `FANIN_SCHEME_VERSION`.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// `FANIN_NEVER`: a timer that is not set.
 pub const NEVER: u64 = u64::MAX;
 /// `FANIN_NO_WINDOW`: any number of bytes may be in flight.
@@ -102,6 +102,18 @@ pub struct Loss {
     pub retransmitted: u32,
 }
 
+/// A packet whose payload a switch cut.
+#[repr(C)]
+pub struct Trim {
+    pub from: u64,
+    pub sent_to: u64,
+    pub in_flight: u64,
+    pub rtt: u64,
+    pub payload: u32,
+    pub wire: u32,
+    pub last_hop: u32,
+}
+
 /// A data packet that left.
 #[repr(C)]
 pub struct Sent {
@@ -129,6 +141,7 @@ pub struct Sender {
     pub on_notice: Option<unsafe extern "C" fn(*mut c_void, &mut Control, &Notice, &mut Cx)>,
     pub on_loss: Option<unsafe extern "C" fn(*mut c_void, &mut Control, &Loss, &mut Cx)>,
     pub on_timeout: Option<unsafe extern "C" fn(*mut c_void, &mut Control, &Loss, &mut Cx)>,
+    pub on_trim: Option<unsafe extern "C" fn(*mut c_void, &mut Control, &Trim, &mut Cx)>,
     pub on_idle: Option<unsafe extern "C" fn(*mut c_void, &mut Control, &mut Cx)>,
     pub on_timer: Option<unsafe extern "C" fn(*mut c_void, &mut Control, &mut Cx)>,
     pub poll_request: Option<unsafe extern "C" fn(*mut c_void, &mut Control, u64, &mut u32, &mut Cx) -> u32>,

@@ -116,6 +116,7 @@ static SCHEME: Scheme = Scheme {
         on_notice: None,
         on_loss: None,
         on_timeout: Some(on_timeout),
+        on_trim: None,
         on_idle: None,
         on_timer: None,
         poll_request: None,

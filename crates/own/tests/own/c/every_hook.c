@@ -68,6 +68,12 @@ static void s_on_timeout(void *me, fanin_control *control, const fanin_loss *los
     CALLED(5);
     check_loss(loss, cx);
 }
+static void s_on_trim(void *me, fanin_control *control, const fanin_trim *trim, fanin_cx *cx) {
+    (void)me, (void)control;
+    CALLED(27);
+    EXPECT(trim->from == 1 && trim->payload == 2 && trim->wire == 3 && trim->sent_to == 4 && trim->in_flight == 5);
+    EXPECT(trim->last_hop == 1 && trim->rtt == 6000);
+}
 static void s_on_idle(void *me, fanin_control *control, fanin_cx *cx) {
     (void)me, (void)control;
     CALLED(6);
@@ -260,8 +266,8 @@ static const char *check(const fanin_value *values) {
 static const struct fanin_scheme scheme = {
     FANIN_SCHEME_VERSION, sizeof scheme, "every-hook", "Calls every hook.", parameters, check, 3,
     FANIN_RDMA, 0, 1, 1, 42, 43, 0, 0, FANIN_SHARE_PAIR, sizeof(struct sum), 84, 168, 840,
-    {sizeof(struct flow), s_open, s_on_send, s_on_ack, s_on_notice, s_on_loss, s_on_timeout, s_on_idle, s_on_timer,
-     s_poll_request, s_watch, s_close},
+    {sizeof(struct flow), s_open, s_on_send, s_on_ack, s_on_notice, s_on_loss, s_on_timeout, s_on_trim, s_on_idle,
+     s_on_timer, s_poll_request, s_watch, s_close},
     {sizeof(struct host), sizeof(struct into), r_open, r_on_open, r_on_syn, r_on_message_start, r_on_message_end,
      r_on_data, r_on_request, r_ack_fields, r_on_fin, r_on_close, r_on_timer, r_poll_transmit, r_watch},
     {sizeof(struct at), w_open, w_route, w_on_enqueue, w_on_dequeue, w_on_drop, w_on_link_down, w_on_timer, w_watch},
