@@ -26,6 +26,9 @@ pub enum Kind {
     /// Credit flow control of a link: InfiniBand's flow control packet, in its layout. Of `cc_tag`, bits 16 to 27 are
     /// the blocks sent so far (FCTBS), 12 to 15 the virtual lane, and 0 to 11 the limit of credits (FCCL).
     FlowControl,
+    /// The header of a data packet whose payload a switch cut: `payload` still says how much it had, `wire` is what is
+    /// left. It goes on in the control class, and the receiver answers it with a NACK.
+    Trimmed,
 }
 
 impl Kind {

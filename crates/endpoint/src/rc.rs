@@ -290,12 +290,22 @@ impl ReceiveHalf {
             self.unacked = 0;
             Arrival::Duplicate
         } else {
-            let nack_due = self.nacked != self.expected || now.saturating_sub(self.nacked_at) >= rules.nack_interval;
-            if nack_due {
-                self.nacked = self.expected;
-                self.nacked_at = now;
-            }
-            Arrival::Gap { nack_due }
+            Arrival::Gap { nack_due: self.nack_due(now, rules.nack_interval) }
         }
+    }
+
+    /// Whether a NACK is due because something is missing; it is sent then.
+    #[inline]
+    fn nack_due(&mut self, now: Time, interval: Time) -> bool {
+        let due = self.nacked != self.expected || now.saturating_sub(self.nacked_at) >= interval;
+        if due {
+            (self.nacked, self.nacked_at) = (self.expected, now);
+        }
+        due
+    }
+
+    /// The header of a packet whose payload was cut arrived, and so it is missing. Returns whether a NACK is due.
+    pub fn on_trimmed(&mut self, now: Time, offset: u64, interval: Time) -> bool {
+        offset >= self.expected && self.nack_due(now, interval)
     }
 }

@@ -805,12 +805,12 @@ mod _core {
     use super::graphs::{graphs_check, graphs_finish};
     use super::own;
     #[pymodule_export]
-    use super::{put_folder, 
+    use super::{
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_explain,
         hpcc_incast, hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, hpcc_warnings, htsim_spec, ideals,
-        load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uec, run_wire,
-        schema, scheme_header, schemes, toml_as_json, uec_explain, uec_warnings, warnings, wire_carry, wire_host,
-        wire_member, wire_veth_refused,
+        load_library, policies, put_folder, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uec,
+        run_wire, schema, scheme_header, schemes, toml_as_json, uec_explain, uec_warnings, warnings, wire_carry,
+        wire_host, wire_member, wire_veth_refused,
     };
     use pyo3::prelude::*;
 

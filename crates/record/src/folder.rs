@@ -218,7 +218,11 @@ fn write_whole(
 pub fn put_folder(new: &Path, target: &Path, overwrite: bool) -> Result<bool, RecordError> {
     // Another run may have ended there since the last look.
     let replaces = check_free(target, overwrite)?;
-    if replaces { exchange(new, target)? } else { move_to(new, target)? }
+    if replaces {
+        exchange(new, target)?
+    } else {
+        move_to(new, target)?
+    }
     Ok(replaces)
 }
 

@@ -189,7 +189,7 @@ impl<'a> Described<'a> {
                 Packet::Nack(Response { envelope, destination_qp, psn, msn, becn })
             }
             Kind::Cnp => Packet::Cnp(Cnp { envelope, destination_qp }),
-            Kind::Credit | Kind::Request => return Ok(None),
+            Kind::Credit | Kind::Request | Kind::Trimmed => return Ok(None),
         }))
     }
 
@@ -351,7 +351,7 @@ const fn shown(kind: Kind) -> u8 {
         Kind::Data => flags::CE | flags::ECT | flags::START | flags::END | flags::INT,
         Kind::Ack | Kind::Nack => flags::CE | flags::ECT | flags::ECHO | flags::INT,
         Kind::Cnp => flags::CE | flags::ECT,
-        Kind::Credit | Kind::Request | Kind::Pause | Kind::FlowControl => 0,
+        Kind::Credit | Kind::Request | Kind::Pause | Kind::FlowControl | Kind::Trimmed => 0,
     }
 }
 

@@ -14,6 +14,8 @@ impl<P: Copy> Hosts<P> {
             self.on_data(io, host, packet);
         } else if head.kind == Kind::Request {
             self.on_request(io, host, packet);
+        } else if head.kind == Kind::Trimmed {
+            self.on_trimmed(io, host, packet);
         } else {
             self.on_control(io, packet);
         }

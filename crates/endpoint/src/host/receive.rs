@@ -69,6 +69,34 @@ impl<P: Copy> Hosts<P> {
         self.poll_receiver(io, host, scheme);
     }
 
+    /// The header of a data packet of RDMA whose payload a switch cut arrived. With go-back-N it shows a gap.
+    #[inline(never)]
+    pub(super) fn on_trimmed<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
+        let head = *io.header(packet);
+        io.consume(packet);
+        let mut slot = io.ends(head.flow).recv;
+        if slot == NO_SLOT {
+            let record = io.record(head.flow);
+            if (record.finished != Time::NEVER) | record.given_up {
+                let all = record.bytes;
+                self.repeat_ack(io, &head, all);
+                return;
+            }
+            slot = self.open_receiver(io, host, &head);
+        }
+        let now = io.now();
+        let receiver = &mut self.receivers[slot as usize];
+        receiver.last_sent_at = head.sent_at;
+        let nack_interval = io.traffic(receiver.traffic).config.endpoint.nack_interval;
+        if let Incoming::Rdma(half) = &mut receiver.incoming
+            && half.on_trimmed(now, head.seq, nack_interval)
+        {
+            let expected = half.expected();
+            self.totals.nacks += 1;
+            self.send_ack(io, slot, Kind::Nack, expected, AckFields::default());
+        }
+    }
+
     /// The telemetry that a flow's next ACK carries back.
     #[inline(always)]
     fn telemetry_of(&mut self, slot: u32) -> &mut Telemetry {

@@ -172,7 +172,7 @@ impl<P: Copy> Hosts<P> {
                 self.on_notice(io, slot, Notice::Credit(head.cc_tag));
                 self.send_requests(io, slot);
             }
-            Kind::Data | Kind::Request | Kind::Pause | Kind::FlowControl => {}
+            Kind::Data | Kind::Request | Kind::Pause | Kind::FlowControl | Kind::Trimmed => {}
         }
     }
 

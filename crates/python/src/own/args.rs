@@ -300,6 +300,7 @@ impl Packet {
             cc::Kind::Credit => "credit",
             cc::Kind::Request => "request",
             cc::Kind::Pause | cc::Kind::FlowControl => "link",
+            cc::Kind::Trimmed => "trimmed",
         }
     }
     #[getter]

@@ -273,7 +273,7 @@ impl Core {
                 Kind::Request => !flagged && !telemetry,
                 Kind::Ack | Kind::Nack => !flagged || telemetry,
                 Kind::Cnp | Kind::Credit => !flagged,
-                Kind::Pause | Kind::FlowControl => false,
+                Kind::Pause | Kind::FlowControl | Kind::Trimmed => false,
             };
         if !right {
             return None;
