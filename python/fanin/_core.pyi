@@ -982,6 +982,8 @@ class Verdict:
     """It joins with a congestion mark."""
     DROP: Verdict
     """It is dropped."""
+    TRIM: Verdict
+    """Its payload is cut, and its header joins the queue of control packets; dropped without `network.trimming`."""
 
 def load_class(scheme: object, facts: dict[str, object], parameters: Callable[[str], object]) -> None:
     """Makes a subclass of `fanin.Scheme` known by its id; raises `ValueError`."""

@@ -361,8 +361,11 @@ impl AtDiscipline {
         if verdict == Verdict::Mark && header.has(flags::ECT) {
             header.flags |= flags::CE;
         }
+        if verdict == Verdict::Trim {
+            (header.kind, header.class) = (Kind::Trimmed, 0);
+        }
         if verdict != Verdict::Drop {
-            self.queues[port as usize][class].push_back(header);
+            self.queues[port as usize][usize::from(header.class)].push_back(header);
         }
         verdict
     }
@@ -389,7 +392,7 @@ impl Model for AtDiscipline {
         match event {
             AtQueue::Join { packet, port, packets, stopped } => {
                 let waiting = self.view(port, usize::from(packet.data), stopped).lane.queued;
-                let (mut admitted, mut marked, mut dropped) = (0, 0, 0);
+                let (mut admitted, mut marked, mut dropped, mut trimmed) = (0, 0, 0, 0);
                 // In the order of the verdicts, so that a replay sees every one.
                 let mut order = String::new();
                 for _ in 0..packets {
@@ -397,15 +400,17 @@ impl Model for AtDiscipline {
                         Verdict::Admit => (&mut admitted, 'a'),
                         Verdict::Mark => (&mut marked, 'm'),
                         Verdict::Drop => (&mut dropped, 'd'),
+                        Verdict::Trim => (&mut trimmed, 't'),
                     };
                     *count += 1;
                     order.push(letter);
                 }
-                let mixed = [admitted, marked, dropped].iter().filter(|n| **n > 0).count() > 1;
+                let mixed = [admitted, marked, dropped, trimmed].iter().filter(|n| **n > 0).count() > 1;
                 let order = if mixed { format!(" (in order: {order})") } else { String::new() };
                 let times = if packets == 1 { String::new() } else { format!(", {packets} times,") };
                 let paused = if stopped { ", paused" } else { "" };
-                let verdicts = counted(&[(admitted, "admitted"), (marked, "marked"), (dropped, "dropped")]);
+                let verdicts =
+                    counted(&[(admitted, "admitted"), (marked, "marked"), (dropped, "dropped"), (trimmed, "trimmed")]);
                 let packet = packet.told();
                 Ok(format!("{packet}{times} comes to port {port} ({waiting} B wait{paused}): {verdicts}{order}"))
             }

@@ -20,6 +20,8 @@ pub(crate) struct Buffers {
     classes: usize,
     /// Bit c: class c is lossless.
     lossless: u8,
+    /// Bytes of control at a port, where packets are trimmed.
+    headers: u64,
     /// Largest data packet on the wire.
     largest: u32,
     /// The buffer held by the packet on each port's wire, with release at the last bit; else empty.
@@ -79,6 +81,7 @@ impl Buffers {
             ingress: ports.iter().flat_map(|p| std::iter::repeat_n(ingress(p), classes)).collect(),
             leaving: vec![None; if config.release == Release::LastBit { ports.len() } else { 0 }],
             lossless: config.classes_with(|class| class.lossless),
+            headers: config.trimming.map_or(u64::MAX, |trimming| trimming.headers),
             plan,
             pools,
             classes,
@@ -122,6 +125,10 @@ impl Buffers {
         let limit = self.plan.limits[class];
         if self.lossless & 1 << class == 0 {
             match limit {
+                // Only control comes here, where packets are trimmed.
+                Limit::None if class == 0 && egress.queue(out, 0).bytes + wire > self.headers => {
+                    return Admission::Dropped(DropCause::Buffer);
+                }
                 Limit::None | Limit::Credits => {}
                 Limit::Port { bytes, classes } => {
                     if egress.queued_in(out, classes) + wire > bytes {

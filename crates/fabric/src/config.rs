@@ -35,6 +35,8 @@ pub struct NetworkConfig {
     pub host_fifo: Option<HostFifo>,
     /// Whether the packets of a flow go the same way in both directions.
     pub symmetric: bool,
+    /// Cutting of data packets of RDMA that find no buffer in a lossy class; `None` drops them.
+    pub trimming: Option<Trimming>,
     /// Which of equally short paths a packet takes at a switch. Other than by flow it is not for symmetric routes, nor
     /// for schemes that deflect. A host with several links always chooses by flow.
     pub balancing: Balancing,
@@ -71,6 +73,15 @@ impl NetworkConfig {
     pub(crate) fn classes_with(&self, is: impl Fn(&ClassConfig) -> bool) -> u8 {
         self.classes.iter().enumerate().filter(|(_, class)| is(class)).fold(0, |mask, (i, _)| mask | 2 << i)
     }
+}
+
+/// A data packet of RDMA that finds no buffer is cut: its header goes on in the control class, ahead of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trimming {
+    /// Bytes on the wire of what is left.
+    pub size: u16,
+    /// Bytes of packets in the control class that a port of a switch may hold: beyond them packets are dropped.
+    pub headers: u64,
 }
 
 /// One data class.

@@ -192,6 +192,12 @@ impl Egress {
     }
 
     /// Counts a mark of a switch program.
+    pub fn count_trim(&mut self, out: PortIx, class: u8) {
+        self.counters[out.ix() * self.classes + class as usize].trimmed += 1;
+    }
+
+    /// A mark that a program of the switch set.
+    #[inline(always)]
     pub fn count_mark(&mut self, out: PortIx, class: u8) {
         self.counters[out.ix() * self.classes + class as usize].marked += 1;
     }

@@ -57,7 +57,7 @@ pub(crate) use fanin_engine::clock;
 pub use config::{
     Balancing, BufferPolicy, Cap, ClassConfig, CpuTime, Dependency, DisciplineProgram, EndpointConfig, HostFifo,
     MarkAt, Marking, Message, NetworkConfig, PacketSizes, Pfc, Precedence, Recovery, Release, Restart, Rules, Shaper,
-    TcpConfig, TrafficConfig,
+    TcpConfig, TrafficConfig, Trimming,
 };
 pub use flows::Flows;
 pub use parallel::ParallelSimulation;

@@ -12,6 +12,8 @@ counters! {
         pub marked: u64,
         /// Packets dropped on their way out of this port, or lost on its link.
         pub dropped: u64,
+        /// Packets cut to their headers here.
+        pub trimmed: u64,
         /// Most bytes ever queued.
         pub peak_queue: u64 = max,
         /// Time for which the peer paused it.
@@ -37,6 +39,8 @@ pub struct PortCounters {
     pub marked: u64,
     /// Data packets dropped on their way out of this port.
     pub dropped: u64,
+    /// Packets cut to their headers here.
+    pub trimmed: u64,
     /// Most data bytes ever queued.
     pub peak_queue: u64,
     /// Time for which the peer paused data classes, summed over classes.
@@ -60,6 +64,7 @@ impl PortCounters {
         for of_class in classes {
             counters.marked += of_class.marked;
             counters.dropped += of_class.dropped;
+            counters.trimmed += of_class.trimmed;
             counters.paused += of_class.paused;
             counters.pauses += of_class.pauses;
             counters.credit_wait += of_class.credit_wait;

@@ -43,4 +43,5 @@ mod theory;
 mod threads;
 mod trace;
 mod triggers;
+mod trimming;
 mod unequal_nics;

@@ -302,6 +302,18 @@ impl Discipline for Threshold {
     }
 }
 
+#[test]
+fn an_own_discipline_trims_where_the_network_does() {
+    let own = || Some(Arc::new(Threshold { above: 30_000, verdict: Verdict::Trim, at_dequeue: false }) as _);
+    let trimming = Some(Trimming { size: 64, headers: 1_000_000 });
+    let sim = incast(NetworkConfig { discipline: own(), trimming, ..network(fabric()) });
+    assert!(sim.totals().trimmed > 10 && sim.totals().drops.total() == 0, "{:?}", sim.totals());
+    assert!(sim.port_counters().iter().all(|port| port.peak_queue <= 30_000 + WIRE || port.trimmed == 0));
+    // Elsewhere it drops.
+    let sim = incast(NetworkConfig { discipline: own(), ..network(fabric()) });
+    assert!(sim.totals().trimmed == 0 && sim.totals().drops.program > 10, "{:?}", sim.totals());
+}
+
 fn incast(config: NetworkConfig) -> Simulation {
     let messages = (1..8).map(|src| message(ns(u64::from(src) * 90), src, 0, 60 * PAYLOAD)).collect();
     let dctcp = TrafficConfig { endpoint: tolerant(1).endpoint, ..traffic("dctcp-rate") };

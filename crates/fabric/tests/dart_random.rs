@@ -224,6 +224,7 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
                 symmetric,
                 balancing: Balancing::FlowHash,
                 discipline: None,
+                trimming: None,
                 pauses: Default::default(),
             };
             Case {

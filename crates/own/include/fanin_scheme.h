@@ -188,14 +188,15 @@ typedef struct { /* a packet at a switch */
     uint32_t kind, service_class; /* 0 data, 1 ACK, 2 NACK, 3 CNP, 4 credit, 5 pause, 6 request, 7 flow control */
 } fanin_packet;
 typedef struct { fanin_port view; uint32_t port, own; } fanin_queue; /* own: data or request of this scheme */
-enum { FANIN_ADMIT = 0, FANIN_MARK = 1, FANIN_DROP = 2 };
+enum { FANIN_ADMIT = 0, FANIN_MARK = 1, FANIN_DROP = 2, FANIN_TRIM = 3 };
 typedef struct {
     uint64_t size; /* of the state of a switch, `me` */
     void (*open)(void *me, const fanin_switch_info *info, fanin_cx *cx); /* what it counts is not kept */
     /* Data of this scheme came in at port `in`. The result is the port where it leaves; default `minimal`. */
     uint32_t (*route)(void *me, fanin_packet *packet, uint32_t in, uint32_t minimal, const fanin_ports *ports,
                       fanin_cx *cx);
-    /* A packet of any scheme joins, or leaves, a queue. FANIN_ADMIT, FANIN_MARK or FANIN_DROP; default FANIN_ADMIT. */
+    /* A packet of any scheme joins, or leaves, a queue. FANIN_ADMIT, FANIN_MARK, FANIN_DROP or, where the network trims,
+       FANIN_TRIM; default FANIN_ADMIT. */
     uint32_t (*on_enqueue)(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx);
     void (*on_dequeue)(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx);
     void (*on_drop)(void *me, const fanin_packet *packet, fanin_cx *cx); /* a failure dropped data of this scheme */

@@ -18,6 +18,7 @@ pub const EMIT_CREDIT: u32 = 3;
 pub const ADMIT: u32 = 0;
 pub const MARK: u32 = 1;
 pub const DROP: u32 = 2;
+pub const TRIM: u32 = 3;
 pub const NUMBER: u32 = 0;
 pub const INTEGER: u32 = 1;
 pub const BOOLEAN: u32 = 2;

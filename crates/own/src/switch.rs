@@ -81,7 +81,8 @@ pub fn decided(answer: u32, c: &abi::Packet, packet: &Header) -> Result<Verdict,
         abi::MARK if packet.has(flags::ECT) => Ok(Verdict::Mark),
         abi::MARK => Ok(Verdict::Admit),
         abi::DROP => Ok(Verdict::Drop),
-        other => Err(format!("answered {other}: return FANIN_ADMIT, FANIN_MARK or FANIN_DROP")),
+        abi::TRIM => Ok(Verdict::Trim),
+        other => Err(format!("answered {other}: return FANIN_ADMIT, FANIN_MARK, FANIN_DROP or FANIN_TRIM")),
     }
 }
 

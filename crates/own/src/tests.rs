@@ -127,6 +127,7 @@ fn the_structs_are_those_of_the_header() {
         ("FANIN_ADMIT", abi::ADMIT),
         ("FANIN_MARK", abi::MARK),
         ("FANIN_DROP", abi::DROP),
+        ("FANIN_TRIM", abi::TRIM),
         ("FANIN_NUMBER", abi::NUMBER),
         ("FANIN_INTEGER", abi::INTEGER),
         ("FANIN_BOOLEAN", abi::BOOLEAN),

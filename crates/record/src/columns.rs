@@ -152,6 +152,7 @@ pub static TABLES: [Table; 10] = [
                 "Time without credits for the next packet of a class, summed over its classes.",
             ),
             column("credit_waits", "", "How often a class ran out of credits."),
+            column("trimmed_packets", "packets", "Packets cut to their headers here for lack of room."),
         ],
     },
     Table {
@@ -170,6 +171,7 @@ pub static TABLES: [Table; 10] = [
             column("pauses", "", "PAUSE frames that took effect on it."),
             column("credit_wait_ps", "ps", "Time without credits for its next packet."),
             column("credit_waits", "", "How often it ran out of credits."),
+            column("trimmed_packets", "packets", "Packets cut to their headers here for lack of room."),
         ],
     },
     Table {

@@ -222,6 +222,7 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
         ("pauses", false, count(|p| p.pauses)),
         ("credit_wait_ps", false, count(|p| p.credit_wait.as_ps())),
         ("credit_waits", false, count(|p| p.credit_waits)),
+        ("trimmed_packets", false, count(|p| p.trimmed)),
     ];
     batch("ports", columns, HashMap::new())
 }
@@ -252,6 +253,7 @@ pub fn classes(run: &Run) -> Result<RecordBatch, RecordError> {
         ("pauses", false, count(|c| c.pauses)),
         ("credit_wait_ps", false, count(|c| c.credit_wait.as_ps())),
         ("credit_waits", false, count(|c| c.credit_waits)),
+        ("trimmed_packets", false, count(|c| c.trimmed)),
     ];
     batch("classes", columns, HashMap::new())
 }

@@ -94,6 +94,7 @@ pub fn example() -> Run {
     class_counters[7] = ClassCounters {
         marked: 4,
         dropped: 5,
+        trimmed: 7,
         peak_queue: 9000,
         pauses: 2,
         paused: us3,

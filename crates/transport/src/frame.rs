@@ -150,7 +150,7 @@ impl<'a> Described<'a> {
         Ok(Some(match head.kind {
             Kind::FlowControl => return Err(WireError::NoRoom { header: "Ethernet", missing: 0 }),
             Kind::Pause => Packet::Pfc { source: mac(self.link.0), pfc: pfc(head.cc_tag) },
-            Kind::Data => {
+            Kind::Data | Kind::Trimmed => {
                 let ack_request = head.has(flags::END);
                 let (start, end) = (head.has(flags::START), head.has(flags::END));
                 match dart {
@@ -189,7 +189,7 @@ impl<'a> Described<'a> {
                 Packet::Nack(Response { envelope, destination_qp, psn, msn, becn })
             }
             Kind::Cnp => Packet::Cnp(Cnp { envelope, destination_qp }),
-            Kind::Credit | Kind::Request | Kind::Trimmed => return Ok(None),
+            Kind::Credit | Kind::Request => return Ok(None),
         }))
     }
 

@@ -53,6 +53,10 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
         matches!(network.buffer, BufferPolicy::Credits { .. }),
         "flow control by credits has no frame on Ethernet and does not run on the wire",
     );
+    refuse(
+        network.trimming.is_some(),
+        "packets that are trimmed have no frame of their own and do not run on the wire",
+    );
     refuse(network.pauses.quanta.is_some(), "pauses that expire do not run on the wire yet");
     refuse(network.pauses.response > Time::ZERO, "a response time of PFC does not run on the wire yet");
     refuse(!network.pauses.faults.is_empty(), "faulty hosts do not run on the wire yet");

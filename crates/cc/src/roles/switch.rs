@@ -118,6 +118,9 @@ pub enum Verdict {
     Mark,
     /// It is dropped.
     Drop,
+    /// Its payload is cut, and its header joins the queue of control packets. Where the network trims no packets, or
+    /// this one cannot be, it is dropped.
+    Trim,
 }
 
 /// The trait of a program of a switch, of the list of its hooks.

@@ -57,7 +57,7 @@ impl World {
         let port = self.scheme.switch_route(0, self.now, &mut header, 0, 1, &vec![view, view]);
         let mut queued = Queued { port, view, packet: &mut header, own: true };
         match self.scheme.switch_enqueue(0, self.now, &mut queued) {
-            Verdict::Drop => {
+            Verdict::Drop | Verdict::Trim => {
                 flow.dropped += 1;
                 self.note(Did::Refused(id));
             }

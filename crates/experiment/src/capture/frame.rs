@@ -110,7 +110,9 @@ impl Frames {
 
     /// A packet of RoCEv2 or of PFC; `None` where there is no standard layout.
     fn roce(&mut self, described: &Described<'_>) -> Result<Option<Made>, WireError> {
-        let whole = &ZEROS[..described.head.payload as usize];
+        // What is left of a packet that was cut is its headers.
+        let cut = described.head.kind == Kind::Trimmed;
+        let whole = &ZEROS[..if cut { 0 } else { described.head.payload as usize }];
         let Some(full) = described.packet(whole)? else { return Ok(None) };
         // Checksums over payload that is cut off need not be computed. The omitted length is a multiple of four, so
         // that the padding is unchanged.

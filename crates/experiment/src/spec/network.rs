@@ -71,6 +71,7 @@ pub fn check_network(
     let symmetric = needs.credit.symmetric_routes(network, checker);
     let balancing = check_balancing(network, symmetric, deflects, checker);
     let discipline = check_discipline(network, checker);
+    let trimming = check_trimming(network, &buffer, wire, checker);
     Some(NetworkConfig {
         seed,
         graph,
@@ -84,7 +85,36 @@ pub fn check_network(
         balancing,
         discipline,
         pauses,
+        trimming,
     })
+}
+
+/// Packets are cut where a class may lack buffer, to a size between their headers and a whole packet.
+fn check_trimming(
+    network: &Network,
+    buffer: &BufferPolicy,
+    wire: u64,
+    checker: &mut Checker<'_>,
+) -> Option<fanin_fabric::Trimming> {
+    let trimming = network.trimming.as_ref()?;
+    if matches!(buffer, BufferPolicy::Unlimited | BufferPolicy::Credits { .. }) {
+        let problem = "with this network.buffer every packet has room, so none is ever trimmed";
+        checker.fail("network.trimming", problem, "leave it out, or give the buffer a limit, as per_port = \"100 KB\"");
+        return None;
+    }
+    let least = network.packet.header.get().max(1);
+    if trimming.size.get() < least || trimming.size.get() >= wire {
+        let right =
+            format!("it is at least a packet's headers, {}, and less than a packet, {}", Bytes(least), Bytes(wire));
+        checker.fail("network.trimming.size", format!("{} is not a possible size", trimming.size), right);
+        return None;
+    }
+    if trimming.headers < trimming.size {
+        let problem = format!("{} has no room for one header of {}", trimming.headers, trimming.size);
+        checker.fail("network.trimming.headers", problem, "leave it out for 256 KB");
+        return None;
+    }
+    Some(fanin_fabric::Trimming { size: trimming.size.get() as u16, headers: trimming.headers.get() })
 }
 
 fn check_packet(packet: &Packet, checker: &mut Checker<'_>) -> Option<PacketSizes> {

@@ -12,7 +12,7 @@ pub(super) struct Modes {
     pub release: Release,
     /// Classes whose packets leave at once when they find their egress idle.
     pub at_once: u8,
-    /// Classes whose packets take room in buffers.
+    /// Classes whose packets take room in buffers, or are limited, as control is where packets are trimmed.
     pub buffered: u8,
     /// Whether arriving packets concern more than their queues.
     pub inspects: bool,
@@ -48,7 +48,7 @@ impl Modes {
                 true => !shaped,
                 false => 0,
             },
-            buffered: !shaped & !1,
+            buffered: !shaped & !1 | u8::from(config.trimming.is_some()),
             inspects: links.can_fail() || credits.is_some(),
             observes: programs.watch || credits.is_some(),
             redirects: !programs.active.is_empty() || programs.balance.is_some() || !programs.disciplines.is_empty(),

@@ -58,6 +58,8 @@ impl<Q: EventQueue> Network<Q> {
                     }
                     Verdict::Mark => {}
                     Verdict::Drop => return None,
+                    Verdict::Trim if self.trim(switch as u32, out, ix) => return Some(out),
+                    Verdict::Trim => return None,
                 }
                 self.set_program_timer(scheme, switch);
             }
@@ -67,6 +69,8 @@ impl<Q: EventQueue> Network<Q> {
                     Verdict::Admit => {}
                     Verdict::Mark => self.mark_if_able(out, ix),
                     Verdict::Drop => return None,
+                    Verdict::Trim if self.trim(switch as u32, out, ix) => {}
+                    Verdict::Trim => return None,
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::path::FlowPath;
 use crate::plan::FarEnd;
 use crate::port::PortIx;
 use crate::results::DropCause;
-use fanin_cc::Header;
+use fanin_cc::{Header, Kind, flags};
 use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId};
 
@@ -66,11 +66,11 @@ impl<Q: EventQueue> Network<Q> {
         switch: u32,
         ingress: PortIx,
         ix: PacketIx,
-        (mut class, wire): (u8, u16),
+        (mut class, mut wire): (u8, u16),
         mut out: PortIx,
     ) {
         // It holds buffer of the class that the link behind it is paused by, whatever lane it leaves in.
-        let ingress_class = class;
+        let mut ingress_class = class;
         if out == PortIx::NONE {
             self.on_lost(ingress, ix);
             self.drop_arriving(node, ingress, ix, DropCause::NoRoute);
@@ -92,7 +92,11 @@ impl<Q: EventQueue> Network<Q> {
                     return;
                 }
             }
-            class = self.core.packets[ix].head.class;
+            let head = &self.core.packets[ix].head;
+            (class, wire) = (head.class, head.wire);
+            if class == 0 {
+                ingress_class = 0; // a queue discipline may have trimmed it
+            }
             if self.watchdog_drops(out, class) {
                 self.on_lost(ingress, ix);
                 self.egress.drop_packet(&mut self.core, node, out, ix, DropCause::Watchdog);
@@ -114,8 +118,11 @@ impl<Q: EventQueue> Network<Q> {
             let (class, leaves_in) = (ingress_class as usize, class as usize);
             let request = Request { switch, ingress, class, wire: wire as u64, out, leaves_in };
             if let Err(cause) = self.admit(&request) {
-                self.egress.drop_packet(&mut self.core, node, out, ix, cause);
-                return;
+                if cause != DropCause::Buffer || !self.trim(switch, out, ix) {
+                    self.egress.drop_packet(&mut self.core, node, out, ix, cause);
+                    return;
+                }
+                ingress_class = 0;
             }
         } else if class != 0 {
             self.egress.enqueue_shaped(&mut self.core, node, out, ix);
@@ -130,6 +137,27 @@ impl<Q: EventQueue> Network<Q> {
         } else {
             self.serve(out);
         }
+    }
+
+    /// Cuts a data packet whose header finds room in the control class. Returns whether it has.
+    ///
+    /// Source: uet-htsim's composite queue, of which the arriving packet is always the one that is cut.
+    #[cold]
+    pub(super) fn trim(&mut self, switch: u32, out: PortIx, ix: PacketIx) -> bool {
+        let Some(trimming) = self.wiring.plan.config.trimming else { return false };
+        let head = &self.core.packets[ix].head;
+        let cuts = head.kind == Kind::Data && !head.has(flags::TCP) && head.wire > trimming.size;
+        let of_header = u64::from(trimming.size);
+        let request = Request { switch, ingress: PortIx::NONE, class: 0, wire: of_header, out, leaves_in: 0 };
+        if !cuts || self.admit(&request).is_err() {
+            return false;
+        }
+        let head = &mut self.core.packets[ix].head;
+        self.core.probes.totals.trimmed += 1;
+        self.core.probes.totals.ledger.dropped += u64::from(head.wire - trimming.size);
+        self.egress.count_trim(out, head.class);
+        (head.kind, head.wire, head.class) = (Kind::Trimmed, trimming.size, 0);
+        true
     }
 
     /// Decides the admission of a data packet, counts it, and pauses its sender if necessary.

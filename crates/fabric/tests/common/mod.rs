@@ -81,6 +81,7 @@ pub fn network(graph: Graph) -> NetworkConfig {
         symmetric: false,
         balancing: Balancing::FlowHash,
         discipline: None,
+        trimming: None,
         pauses: Default::default(),
     }
 }

@@ -297,6 +297,18 @@ fn any_message() -> impl Strategy<Value = Message> {
     })
 }
 
+/// Whether packets that find no room are cut, in every third network: to their headers or more, with room for few of
+/// them or many.
+fn trimming(seed: u64, packet: &PacketSizes, classes: &[ClassConfig]) -> Option<Trimming> {
+    if classes.iter().any(|class| class.lossless) {
+        // Control packets are not limited there: frames of flow control are never lost.
+        return None;
+    }
+    let size = packet.header.max(1) + (seed >> 8) as u16 % packet.payload.max(1);
+    let headers = u64::from(size) * [1, 4, 100][(seed >> 24) as usize % 3];
+    (seed % 3 == 0).then_some(Trimming { size, headers })
+}
+
 /// A network without errors and outages, under traffic whose messages all end.
 pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
     let network = (
@@ -333,6 +345,7 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
         let detection = Time::ZERO;
         let symmetric = seed % 2 == 1;
+        let trimming = trimming(seed, &packet, &classes);
         let config = NetworkConfig {
             seed,
             graph,
@@ -345,6 +358,7 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
             symmetric,
             balancing: Balancing::FlowHash,
             discipline: None,
+            trimming,
             pauses: Default::default(),
         };
         let mut traffics = traffics;
@@ -427,6 +441,7 @@ pub fn congested() -> impl Strategy<Value = Case> {
             .collect();
         let detection = Time::ZERO;
         let symmetric = seed % 2 == 1;
+        let trimming = trimming(seed, &packet, &classes);
         let config = NetworkConfig {
             seed,
             graph,
@@ -439,6 +454,7 @@ pub fn congested() -> impl Strategy<Value = Case> {
             symmetric,
             balancing: Balancing::FlowHash,
             discipline: None,
+            trimming,
             pauses: pauses::PauseOptions { response, ..Default::default() },
         };
         let mut traffics = traffics;

@@ -35,7 +35,11 @@ fn a_wrong_value_ends_the_run_and_names_its_hook() {
         (13, "switch_program.route of switch ", "named port 9, but the switch has 9: they are numbered from 0"),
         (14, "switch_program.route of switch ", "set wake_at to 1 ps, but it is "),
         (15, "switch_program.route of switch ", "named port 65536, but the switch has 9: they are numbered from 0"),
-        (16, "switch_program.on_enqueue of switch ", "answered 3: return FANIN_ADMIT, FANIN_MARK or FANIN_DROP"),
+        (
+            16,
+            "switch_program.on_enqueue of switch ",
+            "answered 4: return FANIN_ADMIT, FANIN_MARK, FANIN_DROP or FANIN_TRIM",
+        ),
     ];
     for (wrong, hook, problem) in expected {
         let outcome = outcome(&format!("{{ id = \"{id}\", wrong = {wrong} }}"));

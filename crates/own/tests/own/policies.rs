@@ -113,7 +113,7 @@ fn one_library_may_have_all_three() {
         "there are too few ports",
         " chose 4 of 4 ports: they are numbered from 0",
         " set wake_at, but load balancing and queue disciplines have no timer: leave it",
-        " answered 3: return FANIN_ADMIT, FANIN_MARK or FANIN_DROP",
+        " answered 4: return FANIN_ADMIT, FANIN_MARK, FANIN_DROP or FANIN_TRIM",
         " reports: it left too early",
     ];
     for ((key, id, wrong, starts), ends) in expected.into_iter().zip(said) {

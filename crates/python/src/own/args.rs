@@ -407,10 +407,12 @@ pub enum Verdict {
     Mark,
     #[pyo3(name = "DROP")]
     Drop,
+    #[pyo3(name = "TRIM")]
+    Trim,
 }
 
 /// What a hook at a queue may return.
-pub const VERDICTS: &str = "fanin.Verdict.ADMIT, MARK or DROP, or None";
+pub const VERDICTS: &str = "fanin.Verdict.ADMIT, MARK, DROP or TRIM, or None";
 
 impl From<Verdict> for cc::Verdict {
     fn from(verdict: Verdict) -> Self {
@@ -418,6 +420,7 @@ impl From<Verdict> for cc::Verdict {
             Verdict::Admit => Self::Admit,
             Verdict::Mark => Self::Mark,
             Verdict::Drop => Self::Drop,
+            Verdict::Trim => Self::Trim,
         }
     }
 }

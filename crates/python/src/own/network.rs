@@ -276,8 +276,8 @@ impl fanin_cc::Discipline for Program<Discipline> {
         match self.verdict(ON_DEQUEUE, now, queued) {
             Verdict::Admit => false,
             Verdict::Mark => can,
-            Verdict::Drop => {
-                let said = "a packet that leaves its queue cannot be dropped any more";
+            Verdict::Drop | Verdict::Trim => {
+                let said = "a packet that leaves its queue cannot be dropped or trimmed any more";
                 Python::attach(|py| self.fail(py, ON_DEQUEUE, now, &PyValueError::new_err(said)));
                 false
             }

@@ -221,9 +221,9 @@ macro_rules! calls {
                             queued.packet.flags |= fanin_cc::flags::CE;
                             Ok(())
                         }
-                        Some(args::Verdict::Drop) => {
-                            Err(PyValueError::new_err("a packet that leaves its queue cannot be dropped any more"))
-                        }
+                        Some(args::Verdict::Drop | args::Verdict::Trim) => Err(PyValueError::new_err(
+                            "a packet that leaves its queue cannot be dropped or trimmed any more",
+                        )),
                     }
                 });
             }

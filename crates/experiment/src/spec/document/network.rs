@@ -19,6 +19,10 @@ pub struct Network {
     pub packet: Packet,
     /// Buffers of the switches.
     pub buffer: Buffer,
+    /// Cutting of packets that find no room, for packet spraying as in Ultra Ethernet and NDP. Default: they are
+    /// dropped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trimming: Option<Trimming>,
     /// ECN marking, for classes without their own.
     #[serde(default)]
     pub marking: Marking,
@@ -136,6 +140,25 @@ const NO_SIZE: &str = "{} is not a possible size; it is 1 to 65535 B";
 /// The errors of other impossible values.
 const NO_DSCP: &str = "{} is not a possible DSCP; it has six bits: 0 to 63";
 const NO_FACTOR: &str = "{} is not a possible factor; it is above 0 and at most 1000, like 0.125";
+
+/// A data packet of RDMA that finds no room in a lossy class loses its payload. Its header goes on among the control
+/// packets, ahead of all data, so that the receiver learns of the loss at once and asks for the packet again. Packets
+/// of TCP are dropped as without trimming. It is always the packet that arrives which is cut, where uet-htsim's
+/// composite queue cuts either that or the last one in the queue, by a coin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Trimming {
+    /// Bytes on the wire of a packet that was cut: at least its headers.
+    pub size: Bytes,
+    /// Most bytes of control packets that wait at a port of a switch; beyond them these are dropped too.
+    pub headers: Bytes,
+}
+
+impl Default for Trimming {
+    fn default() -> Self {
+        Self { size: Bytes(64), headers: Bytes(256_000) }
+    }
+}
 
 /// Buffers of the switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,0 +1,80 @@
+//! Trimming: a packet without room loses its payload, and its header goes ahead.
+
+use crate::common::*;
+use fanin_fabric::*;
+use fanin_units::Time;
+
+/// Two hosts send 12 packets to host 0, whose link has 4 Gb/s: 3 us a packet, 128 ns a header of 64 B. The switch has
+/// room for one packet a port. Packet i of host 1 arrives at 1.3 + 1.2 i us, of host 2 650 ns later.
+fn two_to_one(headers: u64, traffic: TrafficConfig) -> Simulation {
+    let mut graph = star(3, ns(100));
+    graph.links[0].rate = gbps(4);
+    let buffer = BufferPolicy::PerPort { bytes: 1_500, pfc: Pfc { headroom: None, xon_offset: None } };
+    let trimming = Some(Trimming { size: 64, headers });
+    let messages = vec![message(Time::ZERO, 1, 0, 12 * PAYLOAD), message(ns(650), 2, 0, 12 * PAYLOAD)];
+    simulation(NetworkConfig { buffer, trimming, ..network(graph) }, vec![traffic], messages)
+}
+
+#[test]
+fn a_packet_without_room_is_cut_and_its_header_goes_first() {
+    let mut sim = two_to_one(100_000, traffic("none"));
+    // From 1.3 us on packet 0 of host 1 leaves, and that of host 2 takes the room. By 4.3 us three have been cut, whose
+    // headers now go first, and with them that of a fourth, which arrives at 4.35 us.
+    run_to(&mut sim, ns(4_360));
+    assert_eq!((sim.totals().trimmed, sim.totals().drops.total()), (4, 0));
+    run_to(&mut sim, ns(4_300 + 128 + 99));
+    assert_eq!(sim.totals().hosts.nacks, 0);
+    // The first header has arrived, and makes a NACK; then the second, of the other flow. The other two are of flows
+    // that have sent their NACK.
+    run_to(&mut sim, ns(4_300 + 4 * 128 + 100));
+    assert_eq!(sim.totals().hosts.nacks, 2);
+    // Packet 0 of host 2 had to wait for four headers.
+    run_to(&mut sim, ns(4_300 + 4 * 128 + 3_000 + 99));
+    assert_eq!(sim.traffic_counters()[0].delivered, PAYLOAD);
+    run_to(&mut sim, ns(4_300 + 4 * 128 + 3_000 + 101));
+    assert_eq!(sim.traffic_counters()[0].delivered, 2 * PAYLOAD);
+    // In all 2.4 packets arrive for each that leaves.
+    run_to(&mut sim, ns(8_400));
+    assert_eq!((sim.totals().trimmed, sim.totals().drops.total()), (9, 0));
+    let counted: Vec<u64> = sim.port_counters().iter().map(|port| port.trimmed).filter(|n| *n > 0).collect();
+    assert_eq!(counted, [9], "all at one port");
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert_eq!(sim.totals().drops.total(), 0);
+}
+
+#[test]
+fn headers_have_a_limit() {
+    let mut sim = two_to_one(128, traffic("none"));
+    // The third of three has no room for its header, as they wait from 2.5 to 4.3 us; the fourth has again.
+    run_to(&mut sim, ns(4_360));
+    assert_eq!((sim.totals().trimmed, sim.totals().drops.buffer), (3, 1));
+    finish(&mut sim);
+    check_all_arrived(&sim);
+}
+
+#[test]
+fn a_segment_of_tcp_is_dropped_as_ever() {
+    let mut sim = two_to_one(100_000, over_tcp("newreno"));
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    assert_eq!(sim.totals().trimmed, 0);
+    assert!(sim.totals().drops.buffer > 0);
+}
+
+#[test]
+fn a_packet_is_whole_or_cut_or_dropped() {
+    // By 20 us both have sent all once, and of what arrived nothing is unaccounted for.
+    for headers in [64, 200, 100_000] {
+        let mut sim = two_to_one(headers, traffic("none"));
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        let (sent, arrived) = sim.flows().iter().fold((0, 0), |(sent, arrived), flow| {
+            (sent + u64::from(flow.packets_sent), arrived + u64::from(flow.packets_arrived))
+        });
+        let totals = sim.totals();
+        assert!(totals.trimmed > 0);
+        // Headers that are dropped at a later hop have been counted as trimmed too; here there is one hop.
+        assert_eq!(arrived + totals.trimmed + totals.drops.total(), sent, "{totals:?}");
+    }
+}
