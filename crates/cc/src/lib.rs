@@ -24,6 +24,7 @@ pub mod discipline;
 mod dispatch;
 pub mod ns3;
 mod packet;
+pub mod paths;
 mod pool;
 mod random;
 mod registry;
