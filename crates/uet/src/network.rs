@@ -5,12 +5,12 @@
 use std::collections::HashMap;
 
 use fanin_cc::paths::Paths;
+use fanin_cc::schemes::nscc::{Parameters, Window as Nscc};
 
 use crate::digits::six_digits;
 use crate::events::{Event, Events};
 use crate::matrix::{Firing, Matrix, Trigger};
 use crate::nic::{HostQueue, Nic};
-use crate::nscc::{Nscc, Parameters};
 use crate::options::Options;
 use crate::packet::{Packets, Type};
 use crate::port::Port;
@@ -87,7 +87,7 @@ impl<'a> Network<'a> {
         let (settings, topology) = (settings.clone(), topology.clone());
         let cables = topology.cables(settings.rate);
         let mut network = Self {
-            nscc: Parameters::new(&settings),
+            nscc: settings.nscc_parameters(),
             events: Events::new(options.end_us * 1_000_000),
             random: Random::new(options.seed, record.is_some()),
             packets: Packets::default(),

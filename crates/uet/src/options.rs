@@ -6,21 +6,10 @@ use std::str::FromStr;
 
 use crate::error::{Error, Place};
 use fanin_cc::paths::PathsKind;
+use fanin_cc::schemes::nscc::Law;
 
-/// The law of a sender's window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
-    /// NSCC.
-    Nscc,
-    /// That of `dctcp`: windows follow marks.
-    Marks,
-    /// A constant window.
-    Constant,
-}
-
-impl Law {
-    const ALL: [(&'static str, Self); 3] = [("nscc", Self::Nscc), ("dctcp", Self::Marks), ("constant", Self::Constant)];
-}
+/// The laws of windows, by the names of the original.
+const LAWS: [(&str, Law); 3] = [("nscc", Law::Nscc), ("dctcp", Law::Dctcp), ("constant", Law::Constant)];
 
 /// How senders choose paths, by the names of the original.
 const BALANCING: [(&str, PathsKind); 5] = [
@@ -244,7 +233,7 @@ impl Options {
                 "-receiver_cc_only" => only = Some((false, true)),
                 "-oversubscribed_cc" => o.oversubscribed = o.oversubscribed.or(Some(true)),
                 "-force_disable_oversubscribed_cc" => o.oversubscribed = Some(false),
-                "-sender_cc_algo" => o.law = one_of(word, words.next(), &Law::ALL)?,
+                "-sender_cc_algo" => o.law = one_of(word, words.next(), &LAWS)?,
                 "-target_q_delay" => o.target_delay = Some(within(word, words.next(), 0.001, 1e6)?),
                 "-qa_gate" => o.gate = within(word, words.next(), 0, 62)?,
                 "-cwnd" => o.window = Some(within(word, words.next(), 1, 1 << 20)?),
@@ -263,7 +252,7 @@ impl Options {
 
     /// What controls senders, and how they choose paths: "nscc-rccc-mixed".
     pub fn scheme(&self) -> String {
-        let law = Law::ALL.iter().find(|(_, law)| *law == self.law && self.nscc).map(|(name, _)| *name);
+        let law = LAWS.iter().find(|(_, law)| *law == self.law && self.nscc).map(|(name, _)| *name);
         let balancing = BALANCING.iter().find(|(_, of)| *of == self.balancing).map(|(name, _)| *name);
         let parts = [law, self.rccc.then_some("rccc"), balancing];
         parts.into_iter().flatten().collect::<Vec<_>>().join("-")

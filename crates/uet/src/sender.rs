@@ -4,10 +4,10 @@
 
 use crate::matrix::Connection;
 use crate::messages::Messages;
-use crate::nscc::Nscc;
 use crate::rccc::FIRST_PULL;
 use crate::window::Window;
 use fanin_cc::paths::Paths;
+use fanin_cc::schemes::nscc::Window as Nscc;
 
 /// A running retransmission timer.
 #[derive(Clone, Copy, Debug)]
