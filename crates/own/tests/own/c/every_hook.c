@@ -155,7 +155,7 @@ static void r_on_data(void *me, void *flow, const fanin_data *data, fanin_ack_pl
 static void r_on_trim(void *me, void *flow, const fanin_data *data, fanin_cx *cx) {
     (void)me, (void)flow;
     CALLED(28);
-    EXPECT(data->flow == 1 && data->seq == 5 && data->wire == 3 && data->payload == 4 && data->cc_tag == 9);
+    EXPECT(data->flow == 1 && data->seq == 5 && data->wire == 3 && data->payload == 4 && data->cc_tag == 7);
 }
 static uint32_t r_on_request(void *me, void *flow, const fanin_data *request, fanin_ack_fields *fields, fanin_cx *cx) {
     (void)me, (void)flow;
