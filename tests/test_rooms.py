@@ -19,7 +19,7 @@ USES: dict[str, set[str]] = {
     "record": {"fabric", "cc", "units"},
     "formats": {"graph", "wire", "units"},
     "ns3": {"formats", "cc", "units"},
-    "uet": set(),
+    "uet": {"cc"},
     "experiment": {
         "record",
         "workload",

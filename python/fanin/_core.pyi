@@ -447,6 +447,8 @@ class Receiver:
         """Data arrived. Returns the fields of an ACK that covers it, None for no ACK, or a pair: the fields of an ACK
         for what came before it, and of one that covers it. Without this hook, every ACK that is due goes out and
         echoes the packet's mark."""
+    def on_trim(self, data: Data) -> None:
+        """The header of a data packet arrived, whose payload a switch cut (RDMA)."""
     def on_request(self, request: Data) -> AckFields | None:
         """A request of the sender's scheme arrived (RDMA)."""
     def ack_fields(self, flow: int) -> AckFields | None:

@@ -25,6 +25,7 @@ mod dispatch;
 pub mod ns3;
 mod ns3_rate;
 mod packet;
+pub mod paths;
 mod pool;
 mod random;
 mod registry;

@@ -277,6 +277,10 @@ methods! {
     pub fn receiver_request(&mut self, host: usize, now: Time, request: &Data) -> Option<AckFields> {
         self.with_receiver(host, now, |r, flows, cx| r.on_request(request, &mut flows[request.flow.0 as usize], cx))
     }
+    /// See [`Receiver::on_trim`].
+    pub fn receiver_trim(&mut self, host: usize, now: Time, data: &Data) {
+        self.with_receiver(host, now, |r, flows, cx| r.on_trim(data, &mut flows[data.flow.0 as usize], cx));
+    }
     /// See [`Receiver::ack_fields`].
     pub fn receiver_ack_fields(&mut self, host: usize, now: Time, flow: ReceiverFlow) -> AckFields {
         self.with_receiver(host, now, |r, flows, cx| r.ack_fields(flow, &mut flows[flow.0 as usize], cx))

@@ -128,6 +128,7 @@ schemes! {
     dctcp_ns3::DctcpNs3,
     rcc::Rcc,
     ictcp::Ictcp,
+    nscc::Nscc,
     // The last one stands for schemes that are loaded at run time; it has no ids.
     own::Own,
 }

@@ -25,6 +25,8 @@ mod ns3_dcqcn;
 mod ns3_dctcp;
 mod ns3_hpcc;
 mod ns3_timely;
+mod nscc;
+mod paths;
 mod rcc;
 mod rcp;
 mod registry;

@@ -157,6 +157,7 @@ typedef struct {
     void (*on_data)(void *me, void *flow, const fanin_data *data, fanin_ack_plan *plan, fanin_cx *cx);
     /* A request arrived. 1 answers it with an ACK; default 0. RDMA only. */
     uint32_t (*on_request)(void *me, void *flow, const fanin_data *request, fanin_ack_fields *fields, fanin_cx *cx);
+    void (*on_trim)(void *me, void *flow, const fanin_data *data, fanin_cx *cx); /* the header of a cut packet */
     /* The fields of an ACK that on_data did not plan: a delayed one, one on data. Default all 0. */
     void (*ack_fields)(void *me, void *flow, uint32_t number, fanin_ack_fields *fields, fanin_cx *cx);
     void (*on_fin)(void *me, void *flow, uint32_t number, fanin_cx *cx); /* TCP: the sender has sent everything */

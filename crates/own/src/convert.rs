@@ -27,7 +27,7 @@ macro_rules! by_address {
         }
     )* };
 }
-by_address! { Notice => Notified &Loss => Loss &Trim => Trim &FlowInfo => FlowInfo &MessageStart<'_> => MessageStart }
+by_address! { Notice => Notified &Loss => Loss &Trim => Trim &Data => Data &FlowInfo => FlowInfo &MessageStart<'_> => MessageStart }
 
 impl Argument for &Ack<'_> {
     type C<'a> = &'a abi::Ack;

@@ -5,9 +5,9 @@
 use crate::events::Event;
 use crate::network::Network;
 use crate::packet::Packet;
-use crate::paths::Feedback;
 use crate::rccc::QUANTUM;
 use crate::settings::HEADER;
+use fanin_cc::paths::Feedback;
 
 impl Network<'_> {
     /// An ACK arrives.
@@ -25,7 +25,7 @@ impl Network<'_> {
         self.free_bitmap(s, ack);
         let sender = &mut self.senders[s as usize];
         let feedback = if ack.marked { Feedback::Marked } else { Feedback::Good };
-        sender.balancer.feedback(ack.entropy, feedback, now);
+        sender.paths.feedback(ack.entropy, feedback, now);
         if self.settings.nscc {
             sender.nscc.on_ack(&self.nscc, now, ack.marked, delay, new, sender.in_flight);
         }
@@ -155,7 +155,7 @@ impl Network<'_> {
             (true, true) => Feedback::Marked,
             (true, false) => Feedback::Good,
         };
-        self.sender(s).balancer.feedback(nack.entropy, feedback, now);
+        self.sender(s).paths.feedback(nack.entropy, feedback, now);
         self.try_to_send(s);
     }
 
@@ -194,7 +194,7 @@ impl Network<'_> {
         self.log_timeout(s, psn);
         self.sender(s).counters.timeouts += 1;
         let sender = &mut self.senders[s as usize];
-        sender.balancer.feedback(0, Feedback::Timeout, now);
+        sender.paths.feedback(0, Feedback::Timeout, now);
         let size = sender.window.unsend(psn).map_or(0, |record| record.size);
         self.renew_timer(s);
         let sender = &mut self.senders[s as usize];

@@ -4,14 +4,15 @@
 
 use std::collections::HashMap;
 
+use fanin_cc::paths::Paths;
+use fanin_cc::schemes::nscc::{Parameters, Window as Nscc};
+
 use crate::digits::six_digits;
 use crate::events::{Event, Events};
 use crate::matrix::{Firing, Matrix, Trigger};
 use crate::nic::{HostQueue, Nic};
-use crate::nscc::{Nscc, Parameters};
 use crate::options::Options;
 use crate::packet::{Packets, Type};
-use crate::paths::Balancer;
 use crate::port::Port;
 use crate::random::Random;
 use crate::rccc::{Pacer, Share};
@@ -86,7 +87,7 @@ impl<'a> Network<'a> {
         let (settings, topology) = (settings.clone(), topology.clone());
         let cables = topology.cables(settings.rate);
         let mut network = Self {
-            nscc: Parameters::new(&settings),
+            nscc: settings.nscc_parameters(),
             events: Events::new(options.end_us * 1_000_000),
             random: Random::new(options.seed, record.is_some()),
             packets: Packets::default(),
@@ -189,7 +190,7 @@ impl<'a> Network<'a> {
                 if let Some(id) = line.id {
                     by_id.insert(id, s);
                 }
-                let balancer = Balancer::new(options.balancing, options.paths, &mut self.random);
+                let paths = Paths::new(options.balancing, options.paths, &mut || self.random.draw());
                 let base = if options.accurate_rtt {
                     self.settings.pair_rtt(&self.topology, line.from, line.to)
                 } else {
@@ -200,7 +201,7 @@ impl<'a> Network<'a> {
                 self.first_window = most;
                 let flow = FIRST_FLOW.wrapping_add(s.wrapping_mul(2));
                 let (flow, back) = line.id.map_or((flow, flow.wrapping_add(1)), |id| (id, id));
-                self.senders.push(Sender::new(line, flow, Nscc::new(base, most, window), balancer));
+                self.senders.push(Sender::new(line, flow, Nscc::new(base, most, window), paths));
                 self.receivers.push(Receiver::new(back, line.to, line.from));
             }
             let Some(start) = start else { continue };

@@ -5,46 +5,20 @@
 use std::str::FromStr;
 
 use crate::error::{Error, Place};
+use fanin_cc::paths::PathsKind;
+use fanin_cc::schemes::nscc::Law;
 
-/// The law of a sender's window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
-    /// NSCC.
-    Nscc,
-    /// That of `dctcp`: windows follow marks.
-    Marks,
-    /// A constant window.
-    Constant,
-}
+/// The laws of windows, by the names of the original.
+const LAWS: [(&str, Law); 3] = [("nscc", Law::Nscc), ("dctcp", Law::Dctcp), ("constant", Law::Constant)];
 
-impl Law {
-    const ALL: [(&'static str, Self); 3] = [("nscc", Self::Nscc), ("dctcp", Self::Marks), ("constant", Self::Constant)];
-}
-
-/// How senders choose the paths of packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Balancing {
-    /// All paths in turn.
-    Oblivious,
-    /// All paths in turn, those with penalties skipped.
-    Bitmap,
-    /// Good paths again.
-    Reps,
-    /// Good paths again, the older way.
-    RepsLegacy,
-    /// Good paths again; the bitmap's choice without such.
-    Mixed,
-}
-
-impl Balancing {
-    const ALL: [(&'static str, Self); 5] = [
-        ("oblivious", Self::Oblivious),
-        ("bitmap", Self::Bitmap),
-        ("reps", Self::Reps),
-        ("reps_legacy", Self::RepsLegacy),
-        ("mixed", Self::Mixed),
-    ];
-}
+/// How senders choose paths, by the names of the original.
+const BALANCING: [(&str, PathsKind); 5] = [
+    ("oblivious", PathsKind::Oblivious),
+    ("bitmap", PathsKind::Bitmap),
+    ("reps", PathsKind::Reps),
+    ("reps_legacy", PathsKind::RepsLegacy),
+    ("mixed", PathsKind::Mixed),
+];
 
 /// The size of queues, if it is not the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +78,7 @@ pub struct Options {
     /// `-disable_base_rtt_update_on_nack`.
     pub no_rtt_of_nacks: bool,
     /// `-load_balancing_algo`.
-    pub balancing: Balancing,
+    pub balancing: PathsKind,
     /// `-failed`: number of slow links.
     pub slow_links: u32,
     /// `-conn_reuse`.
@@ -138,7 +112,7 @@ impl Default for Options {
             window: None,
             accurate_rtt: false,
             no_rtt_of_nacks: false,
-            balancing: Balancing::Mixed,
+            balancing: PathsKind::Mixed,
             slow_links: 0,
             reuse: false,
             without_effect: Vec::new(),
@@ -259,13 +233,13 @@ impl Options {
                 "-receiver_cc_only" => only = Some((false, true)),
                 "-oversubscribed_cc" => o.oversubscribed = o.oversubscribed.or(Some(true)),
                 "-force_disable_oversubscribed_cc" => o.oversubscribed = Some(false),
-                "-sender_cc_algo" => o.law = one_of(word, words.next(), &Law::ALL)?,
+                "-sender_cc_algo" => o.law = one_of(word, words.next(), &LAWS)?,
                 "-target_q_delay" => o.target_delay = Some(within(word, words.next(), 0.001, 1e6)?),
                 "-qa_gate" => o.gate = within(word, words.next(), 0, 62)?,
                 "-cwnd" => o.window = Some(within(word, words.next(), 1, 1 << 20)?),
                 "-enable_accurate_base_rtt" => o.accurate_rtt = true,
                 "-disable_base_rtt_update_on_nack" => o.no_rtt_of_nacks = true,
-                "-load_balancing_algo" => o.balancing = one_of(word, words.next(), &Balancing::ALL)?,
+                "-load_balancing_algo" => o.balancing = one_of(word, words.next(), &BALANCING)?,
                 "-failed" => o.slow_links = within(word, words.next(), 0, 1 << 20)?,
                 "-conn_reuse" => o.reuse = true,
                 _ => o.other(word, &mut words)?,
@@ -278,8 +252,8 @@ impl Options {
 
     /// What controls senders, and how they choose paths: "nscc-rccc-mixed".
     pub fn scheme(&self) -> String {
-        let law = Law::ALL.iter().find(|(_, law)| *law == self.law && self.nscc).map(|(name, _)| *name);
-        let balancing = Balancing::ALL.iter().find(|(_, of)| *of == self.balancing).map(|(name, _)| *name);
+        let law = LAWS.iter().find(|(_, law)| *law == self.law && self.nscc).map(|(name, _)| *name);
+        let balancing = BALANCING.iter().find(|(_, of)| *of == self.balancing).map(|(name, _)| *name);
         let parts = [law, self.rccc.then_some("rccc"), balancing];
         parts.into_iter().flatten().collect::<Vec<_>>().join("-")
     }
@@ -316,7 +290,7 @@ impl Options {
             let (trim, mtu) = (self.trim_size, self.mtu);
             return error(format!("-trimsize {trim} is larger than a packet; it is at most the {mtu} of -mtu"));
         }
-        if self.balancing == Balancing::Reps && self.disable_trim {
+        if self.balancing == PathsKind::Reps && self.disable_trim {
             return error("-load_balancing_algo reps needs trimming; leave out -disable_trim");
         }
         Ok(())

@@ -1,12 +1,12 @@
 //! A run, and what it comes to.
 
 use crate::network::{Beyond, Lines, Network};
-use crate::nscc::Account;
 use crate::port::Counts;
 use crate::receiver::{Arrivals, Receiver};
 use crate::sender::{Counters, Sender};
 use crate::setup::Setup;
 use crate::topology::Cable;
+use fanin_cc::schemes::nscc::Account;
 
 /// What became of a flow.
 #[derive(Clone, Debug, PartialEq)]

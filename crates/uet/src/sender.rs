@@ -4,10 +4,10 @@
 
 use crate::matrix::Connection;
 use crate::messages::Messages;
-use crate::nscc::Nscc;
-use crate::paths::Balancer;
 use crate::rccc::FIRST_PULL;
 use crate::window::Window;
+use fanin_cc::paths::Paths;
+use fanin_cc::schemes::nscc::Window as Nscc;
 
 /// A running retransmission timer.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,7 @@ pub struct Sender {
     pub(crate) started: Option<u64>,
     pub(crate) finished: Option<u64>,
     pub(crate) nscc: Nscc,
-    pub(crate) balancer: Balancer,
+    pub(crate) paths: Paths,
     pub(crate) counters: Counters,
     pub(crate) timer: Option<Timer>,
     pub(crate) timer_number: u32,
@@ -73,7 +73,7 @@ pub struct Sender {
 
 impl Sender {
     /// A sender that has not started.
-    pub fn new(connection: &Connection, flow: u32, nscc: Nscc, balancer: Balancer) -> Self {
+    pub fn new(connection: &Connection, flow: u32, nscc: Nscc, paths: Paths) -> Self {
         Self {
             name: format!("Uec_{}_{}", connection.from, connection.to),
             flow,
@@ -96,7 +96,7 @@ impl Sender {
             started: None,
             finished: None,
             nscc,
-            balancer,
+            paths,
             counters: Counters::default(),
             timer: None,
             timer_number: 0,

@@ -141,7 +141,7 @@ impl Network<'_> {
     fn entropy(&mut self, s: u32) -> u16 {
         let sender = &mut self.senders[s as usize];
         let window = (sender.nscc.window / self.settings.mss) as u64;
-        sender.balancer.next(sender.highest, window, &mut self.random)
+        sender.paths.next_path(sender.highest, window, &mut || self.random.draw())
     }
 
     /// Computes the pull target, in quanta: what is to be sent and has no credit yet.

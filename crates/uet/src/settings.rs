@@ -3,8 +3,9 @@
 //! Source: uet-htsim's program for UEC.
 
 use crate::error::{Error, Place, error};
-use crate::options::{Law, Options, QueueSize};
+use crate::options::{Options, QueueSize};
 use crate::topology::Topology;
+use fanin_cc::schemes::nscc::{self, Ground, Law, Parameters};
 
 /// Bytes of a header without payload.
 pub const HEADER: i64 = 64;
@@ -101,7 +102,7 @@ impl Settings {
             queue,
             ecn,
             timeout: ((15.0 + queue as f64 * 6.0 * 8.0 * 1_000_000.0 / rate as f64) * 1e6) as u64,
-            bdp: Self::product(rtt, rate),
+            bdp: nscc::product(rtt, rate),
             target,
             nscc: options.nscc,
             rccc: options.rccc,
@@ -122,13 +123,18 @@ impl Settings {
         Self::round_trip(self.mtu, self.rate, topology, topology.pair_latency(from, to))
     }
 
-    /// Rate times a round-trip time, in bytes.
-    pub fn product(rtt: u64, rate: u64) -> i64 {
-        (rtt as f64 / 1e12 * (rate / 8) as f64) as i64
-    }
-
     /// The largest window at a round-trip time.
     pub fn most(&self, rtt: u64) -> i64 {
-        (1.5 * Self::product(rtt, self.rate) as f64) as i64
+        nscc::most(rtt, self.rate)
+    }
+
+    /// The parameters of NSCC. Where it is off, the original leaves its statics as they are.
+    pub fn nscc_parameters(&self) -> Parameters {
+        let Self { mtu, mss, rate, rtt, target, gate, law, .. } = *self;
+        let mut parameters = Parameters::new(&Ground { mtu, mss, rate, rtt, target, gate, law });
+        if !self.nscc {
+            (parameters.target, parameters.network_rtt, parameters.least) = (6_000_000, 0, 0);
+        }
+        parameters
     }
 }

@@ -50,6 +50,9 @@ macro_rules! receiver_hooks {
         /// A request arrived, possibly as the flow's first packet. The result is on an ACK that answers it at once;
         /// `None` for no ACK. RDMA only.
         fn on_request(request: &Data) -> Option<AckFields> { None }
+        /// The header of a data packet arrived, whose payload a switch cut, possibly as the flow's first packet. The
+        /// endpoint asks for it again.
+        fn on_trim(data: &Data) -> () {}
         /// The fields of an ACK that `on_data` did not plan: one whose delay has expired, one that travels on data, or
         /// a window update.
         fn ack_fields(flow: ReceiverFlow) -> AckFields { AckFields::default() }

@@ -18,6 +18,7 @@ pub mod ictcp;
 pub mod infiniband;
 pub mod newreno;
 pub mod none;
+pub mod nscc;
 pub mod own;
 pub mod rcc;
 pub mod rcp;

@@ -34,11 +34,11 @@ fn each_hook_gets_its_arguments_and_its_results_are_taken() {
     switch(&mut scheme);
     assert_eq!(program.failure(), None);
     let counts: Vec<u64> = scheme.actions().iter().map(|(_, count)| count).collect();
-    let mut expected = [1; 28];
+    let mut expected = [1; 29];
     // Two notices, two SYNs, three polls of requests, four of packets.
     (expected[3], expected[8], expected[11], expected[20]) = (2, 2, 2, 4);
-    assert_eq!(counts[..28], expected);
-    assert!(counts[28..].iter().all(|count| *count == 0));
+    assert_eq!(counts[..29], expected);
+    assert!(counts[29..].iter().all(|count| *count == 0));
 }
 
 fn sender(scheme: &mut Instance) {
@@ -126,6 +126,7 @@ fn receiver(scheme: &mut Instance) {
     assert_eq!(scheme.receiver_data(0, at(2000), &data), AckPlan { before: Some(before), now: Some(now) });
     let answer = AckFields { cc_feedback: 66, ..AckFields::default() };
     assert_eq!(scheme.receiver_request(0, at(2000), &data), Some(answer));
+    scheme.receiver_trim(0, at(2000), &data);
     let fields = AckFields { ecn_echo: true, ..AckFields::default() };
     assert_eq!(scheme.receiver_ack_fields(0, at(2000), flow), fields);
     let packets: Vec<Emit> = std::iter::from_fn(|| scheme.receiver_poll(0, at(2000))).collect();

@@ -35,7 +35,7 @@ fn what_is_no_library_of_a_scheme_is_refused() {
     assert!(refused("null.so", &[null]).starts_with("its fanin_scheme() returned no struct fanin_scheme: "));
     assert_eq!(
         refused("version.so", &["-DBUT=.version = 1"]),
-        "it was built for version 1 of fanin_scheme.h, and this Fanin reads version 2: build it with the \
+        "it was built for version 1 of fanin_scheme.h, and this Fanin reads version 3: build it with the \
          fanin_scheme.h of this Fanin"
     );
     let small = refused("small.so", &["-DBUT=.struct_size = 100"]);

@@ -152,6 +152,11 @@ static void r_on_data(void *me, void *flow, const fanin_data *data, fanin_ack_pl
     plan->before.cc_feedback = 55;
     plan->now.push = 1;
 }
+static void r_on_trim(void *me, void *flow, const fanin_data *data, fanin_cx *cx) {
+    (void)me, (void)flow;
+    CALLED(28);
+    EXPECT(data->flow == 1 && data->seq == 5 && data->wire == 3 && data->payload == 4 && data->cc_tag == 7);
+}
 static uint32_t r_on_request(void *me, void *flow, const fanin_data *request, fanin_ack_fields *fields, fanin_cx *cx) {
     (void)me, (void)flow;
     CALLED(15);
@@ -269,7 +274,7 @@ static const struct fanin_scheme scheme = {
     {sizeof(struct flow), s_open, s_on_send, s_on_ack, s_on_notice, s_on_loss, s_on_timeout, s_on_trim, s_on_idle,
      s_on_timer, s_poll_request, s_watch, s_close},
     {sizeof(struct host), sizeof(struct into), r_open, r_on_open, r_on_syn, r_on_message_start, r_on_message_end,
-     r_on_data, r_on_request, r_ack_fields, r_on_fin, r_on_close, r_on_timer, r_poll_transmit, r_watch},
+     r_on_data, r_on_request, r_on_trim, r_ack_fields, r_on_fin, r_on_close, r_on_timer, r_poll_transmit, r_watch},
     {sizeof(struct at), w_open, w_route, w_on_enqueue, w_on_dequeue, w_on_drop, w_on_link_down, w_on_timer, w_watch},
 };
 

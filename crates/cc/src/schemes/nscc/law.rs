@@ -1,17 +1,57 @@
-//! NSCC: the congestion window of a sender.
+//! The law itself: a window in bytes from ACKs, NACKs and timeouts, at times in picoseconds. The scheme drives it, and
+//! so does the network of uet-htsim (`crates/uet`).
 //!
 //! Source: Ultra Ethernet 1.0, network signal congestion control; uet-htsim, with its order of evaluation,
 //! its truncations and its counters of 32 bits.
 
-use crate::options::Law;
-use crate::settings::Settings;
+/// What moves a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", serde(rename_all = "kebab-case"))]
+pub enum Law {
+    /// NSCC: delay and marks.
+    Nscc,
+    /// Marks alone, packet by packet, as uet-htsim's `dctcp`.
+    Dctcp,
+    /// Nothing.
+    Constant,
+}
+
+/// What the parameters follow from.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground {
+    /// Bytes of a full packet, as windows count them.
+    pub mtu: i64,
+    /// Bytes of its payload.
+    pub mss: i64,
+    /// Rate of NICs in bits per second.
+    pub rate: u64,
+    /// Round-trip time of the network in picoseconds.
+    pub rtt: u64,
+    /// Target delay in picoseconds.
+    pub target: u64,
+    /// Shift of the largest window, below which quick adaptation acts.
+    pub gate: u32,
+    /// What moves windows.
+    pub law: Law,
+}
+
+/// Rate times a round-trip time, in bytes.
+pub fn product(rtt: u64, rate: u64) -> i64 {
+    (rtt as f64 / 1e12 * (rate / 8) as f64) as i64
+}
+
+/// The largest window at a round-trip time.
+pub fn most(rtt: u64, rate: u64) -> i64 {
+    (1.5 * product(rtt, rate) as f64) as i64
+}
 
 /// The parameters that all senders share, derived from the network.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     /// Target delay in picoseconds.
     pub target: u64,
-    /// Round-trip time of the network; 0 when NSCC is not set up.
+    /// Round-trip time of the network.
     pub network_rtt: u64,
     /// Smallest window in bytes.
     pub least: i64,
@@ -27,24 +67,22 @@ pub struct Parameters {
 
 impl Parameters {
     /// The parameters of a network.
-    pub fn new(settings: &Settings) -> Self {
-        let (target, network_rtt, least) =
-            if settings.nscc { (settings.target, settings.rtt, settings.mtu) } else { (6_000_000, 0, 0) };
-        let (mss, t) = (settings.mss as f64, settings.target as f64);
-        let a = settings.bdp as f64 / 150_000.0;
+    pub fn new(ground: &Ground) -> Self {
+        let (mss, t) = (ground.mss as f64, ground.target as f64);
+        let a = product(ground.rtt, ground.rate) as f64 / 150_000.0;
         let b = t / 12_000_000.0;
         Self {
-            target,
-            network_rtt,
-            least,
-            rate: settings.rate,
-            gate: settings.gate,
+            target: ground.target,
+            network_rtt: ground.rtt,
+            least: ground.mtu,
+            rate: ground.rate,
+            gate: ground.gate,
             alpha: 4.0 * mss * a * b / t,
             fair: 5.0 * mss * a,
             eta: 0.15 * mss * a,
             fast_scale: 0.25 * a,
-            adjust_bytes: 8 * settings.mtu,
-            law: settings.law,
+            adjust_bytes: 8 * ground.mtu,
+            law: ground.law,
         }
     }
 }
@@ -161,7 +199,7 @@ impl Nscc {
     pub fn on_ack(&mut self, p: &Parameters, now: u64, marked: bool, delay: u64, new: i64, in_flight: i64) {
         match p.law {
             Law::Constant => return,
-            Law::Marks => {
+            Law::Dctcp => {
                 self.window += if marked { -(new / 3) } else { new * (p.adjust_bytes / 8) / self.window.max(1) };
                 return self.clamp(p);
             }
@@ -265,7 +303,7 @@ impl Nscc {
     pub fn on_nack(&mut self, p: &Parameters, now: u64, size: i64, spare: bool, in_flight: i64) {
         match p.law {
             Law::Constant => return,
-            Law::Marks => {
+            Law::Dctcp => {
                 self.window -= size;
                 return self.clamp(p);
             }

@@ -1,0 +1,134 @@
+//! How a sender chooses the path of each packet, by a number in its header (an entropy value) that switches hash. Pure,
+//! and independent of the scheme.
+//!
+//! A sender that sprays packets has a [`Paths`]. It is asked for each packet, and told what the network did to each
+//! path that an answer names. Sources: Ultra Ethernet 1.0, and the multipath engines of uet-htsim, draw for draw.
+//!
+//! A selector of one's own is a [`PathSelector`].
+
+mod bitmap;
+mod mixed;
+mod oblivious;
+mod reps;
+mod reps_legacy;
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+/// What the network did to a packet of some path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// It arrived without a mark.
+    Good,
+    /// It was marked.
+    Marked,
+    /// A switch cut its payload.
+    Trimmed,
+    /// It was lost.
+    Timeout,
+}
+
+/// A selector of paths of one's own: one per flow.
+pub trait PathSelector: Send {
+    /// The path of the packet with this number; the congestion window has `window` packets. `draw` gives random numbers
+    /// of 31 bits.
+    fn next_path(&mut self, psn: u32, window: u64, draw: &mut dyn FnMut() -> u32) -> u16;
+    /// What became of a packet of a path, at a time in picoseconds. After a timeout the path is not known: it is 0.
+    fn feedback(&mut self, path: u16, feedback: Feedback, now: u64);
+}
+
+/// The list of selectors, one a line: its file, its type, its id, and what it does.
+macro_rules! selectors {
+    ($($file:ident :: $name:ident, $id:literal, $does:literal;)*) => {
+        /// How senders choose paths.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum PathsKind { $(
+            #[doc = $does]
+            $name,
+        )* }
+
+        impl PathsKind {
+            /// The ids in specs, and what each does.
+            pub const NAMES: &'static [(&'static str, &'static str)] = &[$(($id, $does),)*];
+
+            /// The kind of this id.
+            pub fn named(id: &str) -> Option<Self> {
+                match id {
+                    $($id => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+        }
+
+        /// How one sender chooses paths.
+        pub enum Paths { $(
+            #[doc = $does]
+            $name($file::$name),
+        )*
+            /// One's own.
+            Own(Box<dyn PathSelector>),
+        }
+
+        impl Paths {
+            /// A selector of `paths` paths, a power of two up to 65,536 (any other number counts as the next power of
+            /// two, at most that). `draw` gives random numbers of 31 bits.
+            pub fn new(kind: PathsKind, paths: u32, draw: &mut impl FnMut() -> u32) -> Self {
+                let paths = paths.clamp(1, 1 << 16).next_power_of_two();
+                match kind { $(PathsKind::$name => Self::$name($file::$name::new(paths, draw)),)* }
+            }
+
+            /// The path of the packet with this number. `window` is the congestion window in packets.
+            #[inline]
+            pub fn next_path(&mut self, psn: u32, window: u64, draw: &mut impl FnMut() -> u32) -> u16 {
+                match self {
+                    $(Self::$name(selector) => selector.next_path(psn, window, draw),)*
+                    Self::Own(selector) => selector.next_path(psn, window, draw),
+                }
+            }
+
+            /// What became of a packet of a path, at a time in picoseconds. After a timeout the path is not known: it
+            /// is 0.
+            #[inline]
+            pub fn feedback(&mut self, path: u16, feedback: Feedback, now: u64) {
+                match self {
+                    $(Self::$name(selector) => selector.feedback(path, feedback, now),)*
+                    Self::Own(selector) => selector.feedback(path, feedback, now),
+                }
+            }
+        }
+    };
+}
+
+selectors! {
+    oblivious::Oblivious, "oblivious", "All paths in turn, whatever happens.";
+    bitmap::Bitmap, "bitmap", "All paths in turn, skipping those with penalties for marks, trims and timeouts.";
+    reps::Reps, "reps", "A ring of the eight last good paths; random ones without such (REPS).";
+    reps_legacy::RepsLegacy, "reps-legacy", "Good paths, first in first out; random ones without such (older REPS).";
+    mixed::Mixed, "mixed", "Good paths, first in first out; the choice of `bitmap` without such.";
+}
+
+/// The most good paths that are kept. The original keeps all.
+///
+/// Each packet has at most one ACK, which adds one path, and each packet takes one path unless the list is empty. So
+/// since the list was empty, at most as many were added in excess as packets were in flight then, and as the first
+/// packets of the older REPS, which take none: a list is never longer than the most packets in flight and `paths`
+/// together. Here it ends at 65,536, which is more than 260 MB in flight of one flow. Beyond it the path that waited
+/// longest is forgotten, which says least about the network now.
+const MOST_KEPT: usize = 1 << 16;
+
+/// Good paths, first in first out.
+#[derive(Clone, Debug, Default)]
+struct Good(VecDeque<u16>);
+
+impl Good {
+    fn push(&mut self, path: u16) {
+        if self.0.len() == MOST_KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back(path);
+    }
+
+    fn pop(&mut self) -> Option<u16> {
+        self.0.pop_front()
+    }
+}
