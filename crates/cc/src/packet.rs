@@ -12,7 +12,7 @@ pub enum Kind {
     /// Cumulative acknowledgement.
     Ack,
     /// Negative acknowledgement: `seq` is the next byte expected. With selective retransmission, `seq + cc_tag` is the
-    /// first byte of the packet that it answers.
+    /// first byte of the packet that it answers, which has arrived or, with [`flags::CUT`], is to be sent again.
     Nack,
     /// Congestion notification packet.
     Cnp,
@@ -49,6 +49,8 @@ pub mod flags {
     pub const START: u8 = 4;
     /// Last packet of a message.
     pub const END: u8 = 8;
+    /// The same bit on a NACK: a switch cut the packet that it names.
+    pub const CUT: u8 = END;
     /// An ACK that echoes a mark.
     pub const ECHO: u8 = 16;
     /// The same bit on data of RDMA: selective retransmission sends it again, so that it is no reordering.

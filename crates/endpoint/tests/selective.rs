@@ -28,13 +28,13 @@ fn sender(rules: Rules) -> SendHalf {
 
 /// Sends while it may. Returns the numbers of the packets.
 fn flush(half: &mut SendHalf) -> Vec<u64> {
-    std::iter::from_fn(|| half.has_data().then(|| half.take(1000).offset / 1000)).collect()
+    std::iter::from_fn(|| half.has_data().then(|| half.take(Time::ZERO, 1000).offset / 1000)).collect()
 }
 
 /// Sends a packet. Returns its number.
 fn send(half: &mut SendHalf) -> u64 {
     assert!(half.has_data());
-    half.take(1000).offset / 1000
+    half.take(Time::ZERO, 1000).offset / 1000
 }
 
 fn ack(half: &mut SendHalf, next: u64) -> u64 {
@@ -84,7 +84,7 @@ fn the_first_nack_sends_the_missing_packet_again_and_then_new_data() {
     // Packet 1 is missing; 2 has arrived.
     assert_eq!(nack(&mut half, 1, 2), 0);
     assert!(half.begins_recovery() && !half.in_recovery());
-    let again = half.take(1000);
+    let again = half.take(Time::ZERO, 1000);
     assert!(again.retransmitted && again.offset == 1000 && half.in_recovery());
     // Each once: further NACKs for packet 1 send new data only.
     nack(&mut half, 1, 3);
@@ -263,7 +263,7 @@ fn a_timeout_begins_again_at_the_first_packet_missing() {
     nack(&mut half, 0, 5);
     assert_eq!(flush(&mut half), [4]);
     assert!(!half.has_data());
-    half.on_timeout();
+    half.on_timeout(LOW, LOW);
     assert_eq!(flush(&mut half), [0, 2, 4]);
     assert_eq!(ack(&mut half, 6), 6);
     assert!(!half.in_recovery());
@@ -277,7 +277,7 @@ fn what_was_sent_again_before_a_timeout_is_sent_again_after_it() {
     nack(&mut half, 0, 1);
     nack(&mut half, 0, 3);
     assert_eq!(flush(&mut half), [0, 2]);
-    half.on_timeout();
+    half.on_timeout(LOW, LOW);
     // Packet 0 has arrived after all; its ACK comes before the sender's turn.
     ack(&mut half, 2);
     assert_eq!(send(&mut half), 2);
@@ -287,7 +287,7 @@ fn what_was_sent_again_before_a_timeout_is_sent_again_after_it() {
 fn a_timeout_without_any_nack_sends_the_first_packet_and_then_one_per_advance() {
     let mut half = sender(irn(3));
     assert_eq!(flush(&mut half), [0, 1, 2]);
-    half.on_timeout();
+    half.on_timeout(LOW, LOW);
     assert_eq!(flush(&mut half), [0]);
     ack(&mut half, 1);
     assert_eq!(flush(&mut half), [1, 3]);
@@ -300,22 +300,22 @@ fn the_short_timeout_holds_for_up_to_three_packets() {
     for (packets, longer) in [(1, None), (3, None), (4, Some(Time::from_us(220)))] {
         let mut half = sender(irn(packets));
         flush(&mut half);
-        assert_eq!(half.wait_longer(LOW), longer, "{packets} in flight");
+        assert_eq!(half.wait_longer(Time::ZERO, LOW), longer, "{packets} in flight");
         // The long one has passed as well.
         if longer.is_some() {
-            assert_eq!(half.wait_longer(LOW), None);
+            assert_eq!(half.wait_longer(Time::ZERO, LOW), None);
         }
-        half.on_timeout();
+        half.on_timeout(LOW, LOW);
         flush(&mut half);
-        assert_eq!(half.wait_longer(LOW), longer);
+        assert_eq!(half.wait_longer(Time::ZERO, LOW), longer);
     }
     // Progress gives a new short one.
     let mut half = sender(irn(4));
     flush(&mut half);
-    half.wait_longer(LOW);
+    half.wait_longer(Time::ZERO, LOW);
     ack(&mut half, 1);
     flush(&mut half);
-    assert_eq!(half.wait_longer(LOW), Some(Time::from_us(220)));
+    assert_eq!(half.wait_longer(Time::ZERO, LOW), Some(Time::from_us(220)));
     // Selective repeat has one timeout.
     let mut one = sender(Rules { timeout_high: HIGH, ..irn(9) });
     flush(&mut one);
@@ -359,14 +359,14 @@ fn packets_are_sent_again_as_they_were_whatever_their_sizes() {
     // The first packet of a message is shorter here, as with a list of senders.
     let sizes = |half: &mut SendHalf| {
         let payload = if half.at_start() { 900 } else { 1000 };
-        half.take(payload)
+        half.take(Time::ZERO, payload)
     };
     let first: Vec<_> = (0..3).map(|_| sizes(&mut half)).collect();
     assert_eq!(first.iter().map(|p| (p.offset, p.len)).collect::<Vec<_>>(), [(0, 900), (900, 600), (1500, 10)]);
     half.on_ack(0, Some(1500), |_| ());
     assert_eq!((half.next_message(), half.at_start()), (MessageId(1), true));
     for before in &first[..2] {
-        assert_eq!(half.take(333), rc::Segment { retransmitted: true, ..*before });
+        assert_eq!(half.take(Time::ZERO, 333), rc::Segment { retransmitted: true, ..*before });
     }
     let mut finished = Vec::new();
     half.on_ack(1510, None, |id| finished.push(id.0));
@@ -543,7 +543,7 @@ proptest! {
             let mut moved = false;
             for _ in 0..batch {
                 if sender.has_data() {
-                    let segment = sender.take(payload);
+                    let segment = sender.take(Time::ZERO, payload);
                     prop_assert!(segment.len >= 1 && segment.len <= payload);
                     prop_assert!(sender.packets_in_flight() <= cap as usize);
                     there.send(segment);
@@ -576,7 +576,7 @@ proptest! {
             }
             if !moved {
                 prop_assert!(sender.packets_in_flight() > 0, "it waits for nothing");
-                sender.on_timeout();
+                sender.on_timeout(LOW, LOW);
                 prop_assert!(sender.has_data());
             }
             prop_assert!(sent < 5000, "without end");
@@ -597,7 +597,7 @@ proptest! {
             let mut acks = Vec::new();
             for _ in 0..batch {
                 if sender.has_data() {
-                    let s = sender.take(1000);
+                    let s = sender.take(Time::ZERO, 1000);
                     prop_assert!(!s.retransmitted);
                     let kept = kept(&s);
                     prop_assert_eq!(receiver.on_data(kept, 1), Arrived::InOrder { ack_due: true });
@@ -608,5 +608,155 @@ proptest! {
                 sender.on_ack(to, None, |_| ());
             }
         }
+    }
+}
+
+/// The rules of packets that are sprayed.
+fn sprayed() -> Rules {
+    Rules { cap: Cap::Off, timeout_high: HIGH, low_up_to: 0, nacks: Rules::UNORDERED, tell_scheme: true }
+}
+
+fn cut(half: &mut SendHalf, number: u64) -> bool {
+    half.on_cut(1000 * number).is_some()
+}
+
+#[test]
+fn where_packets_are_sprayed_a_gap_is_no_loss_and_what_arrived_is_not_in_flight() {
+    let mut half = sender(sprayed());
+    (0..5).for_each(|n| assert_eq!(send(&mut half), n));
+    assert_eq!(half.in_flight(), 5_000);
+    // Packets 3, 1 and 3 again, by name: each counts once.
+    assert_eq!([nack(&mut half, 0, 3), nack(&mut half, 0, 1), nack(&mut half, 0, 3)], [1, 1, 0]);
+    assert_eq!((half.in_flight(), half.begins_recovery(), send(&mut half)), (3_000, false, 5));
+    // All up to 3: two of these four were known.
+    assert_eq!((ack(&mut half, 4), half.in_flight()), (2, 2_000));
+    assert_eq!((ack(&mut half, 6), half.in_flight()), (2, 0));
+}
+
+#[test]
+fn a_packet_that_was_cut_is_sent_again_first_and_once_by_nack() {
+    let mut half = sender(sprayed());
+    (0..6).for_each(|n| assert_eq!(send(&mut half), n));
+    assert!(cut(&mut half, 4) && cut(&mut half, 2));
+    assert!(!cut(&mut half, 4), "it is to be sent again already");
+    assert_eq!((half.in_flight(), half.against_window()), (4_000, 4_000));
+    let again = half.take(Time::ZERO, 1000);
+    assert!(again.retransmitted && again.offset == 4_000);
+    assert_eq!((send(&mut half), send(&mut half)), (2, 6));
+    assert_eq!(half.in_flight(), 7_000);
+    // It may be cut again. One that arrives before it is sent again is not.
+    assert!(cut(&mut half, 4));
+    assert_eq!((nack(&mut half, 0, 4), half.in_flight(), send(&mut half)), (1, 6_000, 7));
+    assert!(!cut(&mut half, 4), "it has arrived");
+    // Nor is one that a later ACK covers.
+    assert!(cut(&mut half, 3));
+    assert_eq!((ack(&mut half, 5), half.in_flight(), send(&mut half)), (4, 3_000, 8));
+    assert!(!cut(&mut half, 3));
+}
+
+#[test]
+fn where_packets_are_sprayed_each_packet_has_its_own_timeout() {
+    let mut half = sender(sprayed());
+    let us = Time::from_us;
+    for n in 0..3 {
+        assert_eq!(half.take(us(10 * n), 1000).offset, 1000 * n);
+    }
+    nack(&mut half, 0, 1);
+    // Progress alone does not put it off: it is that of packet 0.
+    assert_eq!(half.wait_longer(us(60), us(100)), Some(us(40)));
+    assert_eq!(half.wait_longer(us(100), us(100)), None);
+    half.on_timeout(us(100), us(100));
+    assert_eq!((half.in_flight(), half.take(us(100), 1000).offset), (1_000, 0));
+    assert_eq!(half.wait_longer(us(100), us(100)), Some(us(20)), "then that of packet 2");
+    half.on_timeout(us(120), us(100));
+    assert_eq!(half.take(us(120), 1000).offset, 2_000);
+    assert_eq!(half.take(us(120), 1000).offset, 3_000, "and nothing else");
+}
+
+#[test]
+fn with_irn_a_packet_that_was_cut_is_sent_again_at_once_too() {
+    let mut half = sender(irn(10));
+    (0..10).for_each(|n| assert_eq!(send(&mut half), n));
+    assert!(!half.has_data() && cut(&mut half, 7));
+    assert_eq!(send(&mut half), 7);
+    assert!(!half.has_data(), "and nothing else");
+}
+
+#[derive(Clone, Debug)]
+enum Trip {
+    Arrives,
+    Cut,
+    Lost,
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// A network that delivers in any order, cuts and loses; answers come in any order and may be lost too. Everything
+    /// arrives, nothing that is known to have arrived is sent again but by a timeout, and the bytes in flight are those
+    /// of the packets of which nothing is known.
+    #[test]
+    fn in_any_order_everything_arrives(
+        fates in prop::collection::vec(prop_oneof![
+            8 => Just(Trip::Arrives), 3 => Just(Trip::Cut), 1 => Just(Trip::Lost)
+        ], 1..200),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 400),
+    ) {
+        let mut half = sender(sprayed());
+        let mut receiver = ReceiveHalf::default();
+        // Packets and answers under way: a packet's number; or an answer's next byte, and what it names with its kind.
+        let mut packets: Vec<u64> = Vec::new();
+        let mut answers: Vec<(u64, Option<(u64, bool)>)> = Vec::new();
+        let mut known: std::collections::BTreeMap<u64, bool> = Default::default();
+        let (mut fates, mut picks) = (fates.into_iter(), picks.into_iter().cycle());
+        let (mut acked, mut timed_out) = (0, false);
+        for _ in 0..20_000 {
+            while half.has_data() && half.against_window() < 16_000 {
+                let n = half.take(Time::ZERO, 1000).offset / 1000;
+                prop_assert!(timed_out || !known.get(&n).copied().unwrap_or(false), "{n} was known to have arrived");
+                known.insert(n, false);
+                packets.push(n);
+            }
+            if receiver.expected() == 100_000 {
+                break;
+            }
+            if let Some((to, named)) = (!answers.is_empty()).then(|| answers.remove(0)) {
+                match named {
+                    Some((n, true)) => {
+                        let waits = half.on_cut(1000 * n).is_some();
+                        prop_assert!(!waits || !known[&n], "{n} has arrived");
+                        if waits {
+                            known.remove(&n);
+                        }
+                    }
+                    named => {
+                        half.on_ack(to, named.map(|(n, _)| 1000 * n), |_| ());
+                        acked = acked.max(to / 1000);
+                        if let Some((n, _)) = named {
+                            known.insert(n, true);
+                        }
+                    }
+                }
+                (0..acked).for_each(|n| _ = known.insert(n, true));
+                let unknown = known.values().filter(|arrived| !**arrived).count() as u64;
+                prop_assert_eq!(half.in_flight(), 1000 * unknown);
+            } else if packets.is_empty() {
+                half.on_timeout(LOW, LOW);
+                timed_out = true;
+            } else {
+                let n = packets.remove(picks.next().unwrap().index(packets.len()));
+                match fates.next().unwrap_or(Trip::Arrives) {
+                    Trip::Arrives => {
+                        let arrived = receiver.on_data(data(n), 0);
+                        let named = matches!(arrived, Arrived::Behind { .. }).then_some((n, false));
+                        answers.push((receiver.expected(), named));
+                    }
+                    Trip::Cut if receiver.has(1000 * n) => answers.push((receiver.expected(), None)),
+                    Trip::Cut => answers.push((receiver.expected(), Some((n, true)))),
+                    Trip::Lost => {}
+                }
+            }
+        }
+        prop_assert_eq!(receiver.expected(), 100_000);
     }
 }

@@ -25,7 +25,7 @@ impl Simulation {
         self.hosts.senders().filter_map(|sender| {
             let endpoint = &traffics[usize::from(sender.traffic())].config.endpoint;
             let (half, pacer) = (sender.as_rdma()?, sender.pacer());
-            let waits = half.in_flight() > 0 && !(half.has_data() && pacer.open(half.in_flight()));
+            let waits = half.in_flight() > 0 && !sender.can_send(self.now());
             (waits && endpoint.timeout == Time::NEVER).then(|| Stuck {
                 message: sender.id().0,
                 since: pacer.counted_from(),

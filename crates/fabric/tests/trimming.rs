@@ -1,6 +1,7 @@
 //! Trimming: a packet without room loses its payload, and its header goes ahead.
 
 use crate::common::*;
+use fanin_fabric::topology::LeafSpine;
 use fanin_fabric::*;
 use fanin_units::Time;
 
@@ -76,5 +77,38 @@ fn a_packet_is_whole_or_cut_or_dropped() {
         assert!(totals.trimmed > 0);
         // Headers that are dropped at a later hop have been counted as trimmed too; here there is one hop.
         assert_eq!(arrived + totals.trimmed + totals.drops.total(), sent, "{totals:?}");
+    }
+}
+
+/// Packets may arrive in any order.
+fn unordered(scheme: &str) -> TrafficConfig {
+    let timeout = us(320);
+    let nacks = Rules::UNORDERED;
+    let rules = Rules { cap: Cap::Off, timeout_high: timeout, low_up_to: 0, nacks, tell_scheme: true };
+    let endpoint = EndpointConfig { timeout, recovery: Recovery::Selective(rules), ..EndpointConfig::default() };
+    TrafficConfig { endpoint, ..traffic(scheme) }
+}
+
+#[test]
+fn what_is_cut_is_sent_again_and_nothing_else_without_a_timeout() {
+    for scheme in ["none", "dctcp-rate", "dcqcn", "nscc"] {
+        let link = cable(gbps(10), ns(100));
+        // Eight to one over four spines that are sprayed, with room for eight packets a port.
+        let graph = LeafSpine { leaves: 3, hosts: 4, spines: 4, host_link: link, fabric_link: link }.build().unwrap();
+        let config = NetworkConfig {
+            buffer: BufferPolicy::PerPort { bytes: 12_000, pfc: Pfc { headroom: None, xon_offset: None } },
+            trimming: Some(Trimming { size: 64, headers: 1_000_000 }),
+            balancing: Balancing::Random,
+            ..network(graph)
+        };
+        let messages = (4..12).map(|src| message(ns(u64::from(src) * 37), src, 0, 100 * PAYLOAD)).collect();
+        let mut sim = simulation(config, vec![unordered(scheme)], messages);
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        let totals = sim.totals();
+        let resent: u64 = sim.flows().iter().map(|flow| u64::from(flow.packets_resent)).sum();
+        assert!(totals.trimmed > 20 && totals.hosts.reordered > 0, "{scheme}: {totals:?}");
+        assert_eq!((totals.hosts.timeouts, totals.drops.total()), (0, 0), "{scheme}");
+        assert_eq!((resent, totals.hosts.duplicates), (totals.trimmed, 0), "{scheme}");
     }
 }

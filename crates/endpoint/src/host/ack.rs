@@ -73,6 +73,15 @@ impl<P: Copy> Hosts<P> {
         self.send_answer(io, slot, head, io.sizes().ack + ARRIVED_BYTES, true, fields);
     }
 
+    /// Sends a NACK of selective retransmission: a switch cut the packet that begins at `cut`.
+    #[inline(never)]
+    pub(super) fn send_cut_nack<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, (to, cut): (u64, u64)) {
+        self.totals.nacks += 1;
+        let cc_tag = u32::try_from(cut - to).unwrap_or(u32::MAX);
+        let head = Header { seq: to, kind: Kind::Nack, cc_tag, flags: flags::CUT, ..Header::default() };
+        self.send_answer(io, slot, head, io.sizes().ack + ARRIVED_BYTES, false, AckFields::default());
+    }
+
     /// Sends an ACK or NACK of `wire` bytes, and of those that its scheme adds where it carries the scheme's fields.
     #[inline(always)]
     fn send_answer<I: Io<Path = P>>(
@@ -87,7 +96,7 @@ impl<P: Copy> Hosts<P> {
         let receiver = &self.receivers[slot as usize];
         let traffic = io.traffic(receiver.traffic);
         let (overhead, cpu_time) = (traffic.overhead, traffic.config.endpoint.cpu_time);
-        let mut bits = 0;
+        let mut bits = head.flags;
         if overhead.telemetry && for_scheme {
             bits |= flags::INT;
         }

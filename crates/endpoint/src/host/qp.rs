@@ -173,6 +173,15 @@ impl<P> SendQp<P> {
         }
     }
 
+    /// Payload bytes of its queue pair in flight.
+    #[inline(always)]
+    pub(super) fn in_flight(&self) -> u64 {
+        match &self.carrier {
+            Carrier::Selective(half) => half.in_flight(),
+            _ => self.rdma().in_flight(),
+        }
+    }
+
     /// Whether its NIC has more segments of a burst, which follow at once.
     #[inline]
     pub(super) fn in_burst(&self) -> bool {
@@ -232,10 +241,10 @@ impl<P> SendQp<P> {
     /// Takes the next packet of its queue pair, whose payload is at most what `payload` says of a packet that is the
     /// first of its message or is not.
     #[inline(always)]
-    pub(super) fn take(&mut self, payload: impl Fn(bool) -> u32) -> rc::Segment {
+    pub(super) fn take(&mut self, now: Time, payload: impl Fn(bool) -> u32) -> rc::Segment {
         match &mut self.carrier {
             Carrier::Rdma(half) => half.take(payload(half.at_start())),
-            Carrier::Selective(half) => half.take(payload(half.at_start())),
+            Carrier::Selective(half) => half.take(now, payload(half.at_start())),
             Carrier::Tcp(_) => unreachable!("the sender is a queue pair of RDMA"),
         }
     }

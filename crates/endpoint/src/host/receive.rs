@@ -69,7 +69,8 @@ impl<P: Copy> Hosts<P> {
         self.poll_receiver(io, host, scheme);
     }
 
-    /// The header of a data packet of RDMA whose payload a switch cut arrived. With go-back-N it shows a gap.
+    /// The header of a data packet of RDMA whose payload a switch cut arrived. With go-back-N it shows a gap, with
+    /// selective retransmission its NACK names it.
     #[inline(never)]
     pub(super) fn on_trimmed<I: Io<Path = P>>(&mut self, io: &mut I, host: u32, packet: I::Packet) {
         let head = *io.header(packet);
@@ -88,12 +89,27 @@ impl<P: Copy> Hosts<P> {
         let receiver = &mut self.receivers[slot as usize];
         receiver.last_sent_at = head.sent_at;
         let nack_interval = io.traffic(receiver.traffic).config.endpoint.nack_interval;
-        if let Incoming::Rdma(half) = &mut receiver.incoming
-            && half.on_trimmed(now, head.seq, nack_interval)
-        {
-            let expected = half.expected();
-            self.totals.nacks += 1;
-            self.send_ack(io, slot, Kind::Nack, expected, AckFields::default());
+        match &mut receiver.incoming {
+            Incoming::Rdma(half) => {
+                let expected = half.expected();
+                if half.on_trimmed(now, head.seq, nack_interval) {
+                    self.totals.nacks += 1;
+                    self.send_ack(io, slot, Kind::Nack, expected, AckFields::default());
+                }
+            }
+            Incoming::Kept => {
+                let half = &self.kept[slot as usize];
+                let expected = half.expected();
+                if half.has(head.seq) {
+                    // It was sent twice.
+                    self.telemetry_of(slot).clear();
+                    self.send_ack(io, slot, Kind::Ack, expected, AckFields::default());
+                } else {
+                    self.send_cut_nack(io, slot, (expected, head.seq));
+                }
+            }
+            // All of the message is sent again when its timeout comes, or a packet behind this one.
+            Incoming::Whole(_) | Incoming::Tcp(_) | Incoming::Gone => {}
         }
     }
 

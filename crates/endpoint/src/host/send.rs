@@ -182,7 +182,7 @@ impl<P: Copy> Hosts<P> {
         let options = sender.options;
         // The list of an incast's senders takes the place of payload, so that no packet grows beyond the largest.
         let list_of = |start: bool| if start { options.list as u32 } else { 0 };
-        let segment = sender.take(|start| (sizes.payload as u32).saturating_sub(list_of(start)).max(1));
+        let segment = sender.take(now, |start| (sizes.payload as u32).saturating_sub(list_of(start)).max(1));
         let left = sender.left();
         let (list, sent_to) = (list_of(segment.start), segment.offset + segment.len as u64);
         let traffic = io.traffic(sender.traffic);

@@ -2,7 +2,7 @@
 
 use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
 use alloc::vec::Vec;
-use fanin_cc::{Ack, Header, Kind, Loss, Notice, flags};
+use fanin_cc::{Ack, Header, Kind, Loss, Notice, Trim, flags};
 use fanin_units::{MessageId, Time};
 
 impl<P: Copy> Hosts<P> {
@@ -74,7 +74,7 @@ impl<P: Copy> Hosts<P> {
             return;
         }
         if let Carrier::Selective(half) = &mut sender.carrier
-            && let Some(more) = half.wait_longer(io.traffic(sender.traffic).config.endpoint.timeout)
+            && let Some(more) = half.wait_longer(now, io.traffic(sender.traffic).config.endpoint.timeout)
         {
             let (deadline, host) = (now.saturating_add(more), sender.host);
             sender.deadline = deadline;
@@ -110,11 +110,13 @@ impl<P: Copy> Hosts<P> {
     /// the scheme is told.
     #[inline(never)]
     fn resend<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32) -> bool {
-        let Carrier::Selective(half) = &mut self.senders[slot as usize].carrier else {
+        let sender = &mut self.senders[slot as usize];
+        let timeout = io.traffic(sender.traffic).config.endpoint.timeout;
+        let Carrier::Selective(half) = &mut sender.carrier else {
             self.go_back(io, slot);
             return true;
         };
-        half.on_timeout();
+        half.on_timeout(io.now(), timeout);
         let tell = half.rules().tell_scheme;
         self.set_out(io, slot);
         tell
@@ -166,6 +168,7 @@ impl<P: Copy> Hosts<P> {
             return;
         }
         match head.kind {
+            Kind::Nack if head.has(flags::CUT) => self.on_cut(io, slot, &head),
             Kind::Ack | Kind::Nack => self.on_answer(io, slot, packet, &head),
             Kind::Cnp => self.on_notice(io, slot, Notice::Cnp),
             Kind::Credit => {
@@ -196,7 +199,7 @@ impl<P: Copy> Hosts<P> {
             // Of what has started over since.
             return;
         }
-        let in_flight = sender.rdma().in_flight();
+        let in_flight = sender.in_flight();
         let newly_acked = self.advance(io, slot, head, endpoint.timeout);
         let half = self.senders[slot as usize].rdma();
         let (acked_to, sent_to, done) = (half.acked_to(), half.sent_to(), half.done());
@@ -236,17 +239,42 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
+    /// A NACK arrived: a switch cut the packet that it names, which is sent again at once.
+    #[inline(never)]
+    fn on_cut<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header) {
+        let now = io.now();
+        let sender = &mut self.senders[slot as usize];
+        let (scheme, cc) = (sender.scheme, sender.cc);
+        let Carrier::Selective(half) = &mut sender.carrier else { return };
+        let (in_flight, sent_to, tell) = (half.in_flight(), half.stream().sent_to(), half.rules().tell_scheme);
+        let Some(packet) = half.on_cut(head.seq + u64::from(head.cc_tag)) else { return };
+        let overhead = io.traffic(sender.traffic).overhead.data;
+        let wire = packet.len + u32::from(io.sizes().header) + u32::from(overhead);
+        let rtt = now.saturating_sub(head.sent_at);
+        let trim = Trim { rtt, ..Trim::new(packet.offset, packet.len, wire, sent_to, in_flight) };
+        // The packet to send again may belong to another message.
+        self.set_out(io, slot);
+        if tell {
+            let control = io.scheme(scheme).on_trim(cc, now, &trim);
+            self.apply(io, slot, &control);
+            self.send_requests(io, slot);
+        } else {
+            self.activate(io, slot);
+        }
+    }
+
     /// Takes what an ACK or NACK acknowledges, and sets the timer of what is still in flight. Returns the bytes
     /// acknowledged for the first time.
     #[inline(always)]
     fn advance<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, head: &Header, timeout: Time) -> u64 {
         let now = io.now();
         let sender = &mut self.senders[slot as usize];
+        let before = sender.rdma().acked_to();
         let newly_acked = sender.take_ack(head, |message| {
             io.record_mut(message).acked = now;
             io.on_acked(message);
         });
-        if newly_acked > 0 {
+        if sender.rdma().acked_to() > before {
             let waits = sender.rdma().in_flight() > 0;
             sender.deadline = if waits { now.saturating_add(timeout) } else { Time::NEVER };
             // After going back, its next message may be another one.

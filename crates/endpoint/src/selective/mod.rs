@@ -6,6 +6,10 @@
 //! * The sender notes which of its packets have arrived. In recovery it sends the missing ones again, each once, and
 //!   then new data.
 //!
+//! * A packet whose payload a switch cut is named by a NACK as well, and is sent again at once, ahead of all others.
+//! * Where packets are sprayed ([`Rules::UNORDERED`]) a gap is no loss: only cut packets and timeouts are. What has
+//!   arrived behind a gap is no longer in flight then, nor is what has been cut and waits to be sent again.
+//!
 //! The paper numbers packets; here bytes number them, and each is sent again exactly as it was.
 
 mod receive;
@@ -26,10 +30,20 @@ pub struct Rules {
     pub timeout_high: Time,
     /// The short timeout holds with up to this many packets in flight (IRN: 3).
     pub low_up_to: u32,
-    /// Recovery begins with this many NACKs in a row for the same byte (IRN: 1).
+    /// Recovery begins with this many NACKs in a row for the same byte (IRN: 1); [`Rules::UNORDERED`] is never.
     pub nacks: u32,
     /// Whether the scheme is told of losses and timeouts (IRN: no).
     pub tell_scheme: bool,
+}
+
+impl Rules {
+    /// The value of `nacks` where packets may arrive in any order: no gap is a loss.
+    pub const UNORDERED: u32 = u32::MAX;
+
+    /// Whether packets may arrive in any order.
+    pub const fn unordered(&self) -> bool {
+        self.nacks == Self::UNORDERED
+    }
 }
 
 /// The most packets in flight.

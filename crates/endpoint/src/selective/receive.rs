@@ -72,6 +72,11 @@ impl ReceiveHalf {
         self.unacked = len;
     }
 
+    /// Whether the packet that begins at `offset` has arrived.
+    pub fn has(&self, offset: u64) -> bool {
+        offset < self.expected || self.behind.binary_search_by_key(&offset, |kept| kept.offset).is_ok()
+    }
+
     /// Packets kept behind a gap.
     pub fn behind(&self) -> usize {
         self.behind.len()

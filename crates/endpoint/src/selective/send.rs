@@ -11,6 +11,10 @@ struct Packet {
     segment: Segment,
     /// A NACK said that it has arrived.
     arrived: bool,
+    /// A NACK said that it was cut, or a timeout that it is lost, and it has not been sent again yet.
+    cut: bool,
+    /// When it was sent last.
+    sent_at: Time,
 }
 
 impl Packet {
@@ -51,6 +55,13 @@ pub struct SendHalf {
     extended: bool,
     /// The last ACK or NACK has decided that recovery begins.
     begins: bool,
+    /// Offsets of packets that were cut, in the order in which they are sent again; of some the packet may have arrived
+    /// since. The allocation is kept when the half is reused.
+    cut: VecDeque<u64>,
+    /// Whether the packet to send again next is the first of these.
+    next_was_cut: bool,
+    /// Bytes of packets that have arrived behind a gap, and of those that were cut and have not been sent again yet.
+    apart: u64,
 }
 
 impl SendHalf {
@@ -71,12 +82,17 @@ impl SendHalf {
             nacks: 0,
             extended: false,
             begins: false,
+            cut: VecDeque::new(),
+            next_was_cut: false,
+            apart: 0,
         }
     }
 
     /// Takes over the memory of one that is no longer in use.
     pub fn reuse(&mut self, old: &mut Self) {
         core::mem::swap(&mut self.packets, &mut old.packets);
+        core::mem::swap(&mut self.cut, &mut old.cut);
+        self.cut.clear();
         core::mem::swap(&mut self.stream, &mut old.stream);
         self.packets.clear();
         self.stream.reset();
@@ -116,11 +132,19 @@ impl SendHalf {
         self.next_again.is_some() || self.stream.has_data() && self.packets.len() < self.cap as usize
     }
 
+    /// Payload bytes in flight: sent and not acknowledged. Where packets may arrive in any order, without those that are
+    /// known to have arrived or to have been cut.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.stream.in_flight() - if self.rules.unordered() { self.apart } else { 0 }
+    }
+
     /// The bytes in flight that the window is compared with: none for a packet that is sent again, which replaces a
-    /// lost one.
+    /// lost one; but one that was cut has left the network, so that it needs room like a new one.
     #[inline]
     pub fn against_window(&self) -> u64 {
-        if self.next_again.is_some() { 0 } else { self.stream.in_flight() }
+        let replaces = self.next_again.is_some() && !(self.next_was_cut && self.rules.unordered());
+        if replaces { 0 } else { self.in_flight() }
     }
 
     /// The message that the next packet belongs to.
@@ -136,13 +160,23 @@ impl SendHalf {
     }
 
     /// Takes the next packet; call only when [`Self::has_data`]. One that is sent again has the payload that it had.
-    pub fn take(&mut self, payload: u32) -> Segment {
+    pub fn take(&mut self, now: Time, payload: u32) -> Segment {
         let Some(at) = self.next_again else {
             let segment = self.stream.take(payload);
-            self.packets.push_back(Packet { segment, arrived: false });
+            self.packets.push_back(Packet { segment, arrived: false, cut: false, sent_at: now });
             return segment;
         };
+        self.packets[at].sent_at = now;
         let packet = self.packets[at];
+        if packet.cut {
+            self.packets[at].cut = false;
+            self.apart -= u64::from(packet.segment.len);
+        }
+        if self.next_was_cut {
+            self.cut.pop_front();
+            self.search();
+            return Segment { retransmitted: true, ..packet.segment };
+        }
         self.in_recovery = true;
         self.first_again = false;
         // txFree sets it with every packet that is sent again, so with each hole and not only with the first packet.
@@ -153,9 +187,21 @@ impl SendHalf {
         Segment { retransmitted: true, ..packet.segment }
     }
 
-    /// Finds the packet to send again next. In recovery that is each missing one before the last that has arrived.
+    /// Finds the packet to send again next: one that was cut; in recovery each missing one before the last that has
+    /// arrived.
     fn search(&mut self) {
         self.next_again = None;
+        self.next_was_cut = false;
+        while let Some(offset) = self.cut.front() {
+            if let Ok(at) = self.packets.binary_search_by_key(offset, |p| p.segment.offset)
+                && self.packets[at].cut
+            {
+                self.next_again = Some(at);
+                self.next_was_cut = true;
+                return;
+            }
+            self.cut.pop_front();
+        }
         if self.first_again {
             self.next_again = (!self.packets.is_empty()).then_some(0);
             return;
@@ -165,7 +211,7 @@ impl SendHalf {
         }
         let mut at = self.packets.partition_point(|p| p.segment.offset < self.searched_to);
         while let Some(packet) = self.packets.get(at).filter(|p| p.segment.offset < self.arrived_to) {
-            if !packet.arrived {
+            if !packet.arrived && !packet.cut {
                 self.next_again = Some(at);
                 return;
             }
@@ -175,18 +221,28 @@ impl SendHalf {
     }
 
     /// An ACK or NACK arrived: everything before `to` has arrived and, with a NACK, the packet that begins at `arrived`
-    /// has too. Returns the bytes newly acknowledged and calls `finished` for each message that is now complete.
+    /// has too. Returns the bytes newly acknowledged, where packets may arrive in any order those newly known to have
+    /// arrived, and calls `finished` for each message that is now complete.
     pub fn on_ack(&mut self, to: u64, arrived: Option<u64>, finished: impl FnMut(MessageId)) -> u64 {
         let newly = self.stream.on_ack(to, finished);
         let acked = self.stream.acked_to();
-        while self.packets.front().is_some_and(|first| first.end() <= acked) {
+        let (mut known, mut named) = (0, 0);
+        while let Some(first) = self.packets.front().filter(|first| first.end() <= acked) {
+            let len = u64::from(first.segment.len);
+            known += if first.arrived { len } else { 0 };
+            self.apart -= if first.arrived || first.cut { len } else { 0 };
             self.packets.pop_front();
         }
         if let Some(offset) = arrived
             && let Ok(at) = self.packets.binary_search_by_key(&offset, |p| p.segment.offset)
         {
-            self.packets[at].arrived = true;
-            self.arrived_to = self.arrived_to.max(self.packets[at].end());
+            let packet = &mut self.packets[at];
+            if !packet.arrived {
+                named = u64::from(packet.segment.len);
+                self.apart += if packet.cut { 0 } else { named };
+            }
+            (packet.arrived, packet.cut) = (true, false);
+            self.arrived_to = self.arrived_to.max(packet.end());
         }
         if newly > 0 {
             self.nacks = 0;
@@ -205,7 +261,28 @@ impl SendHalf {
             self.first_again |= self.begins;
         }
         self.search();
-        newly
+        if self.rules.unordered() { newly - known + named } else { newly }
+    }
+
+    /// A NACK arrived: a switch cut the packet that begins at `offset`. Returns the packet, which is sent again at once,
+    /// unless it has arrived meanwhile or is to be sent again already.
+    pub fn on_cut(&mut self, offset: u64) -> Option<Segment> {
+        let at = self.packets.binary_search_by_key(&offset, |p| p.segment.offset).ok()?;
+        let segment = self.set_apart(at)?;
+        self.search();
+        Some(segment)
+    }
+
+    /// A packet is to be sent again, and no longer in flight. `None` where it has arrived or waits already.
+    fn set_apart(&mut self, at: usize) -> Option<Segment> {
+        let packet = &mut self.packets[at];
+        if packet.arrived || packet.cut {
+            return None;
+        }
+        packet.cut = true;
+        self.apart += u64::from(packet.segment.len);
+        self.cut.push_back(packet.segment.offset);
+        Some(packet.segment)
     }
 
     /// Whether the last ACK or NACK has made recovery begin, with the next packet.
@@ -214,15 +291,30 @@ impl SendHalf {
     }
 
     /// The retransmission timer has run out, `low` after the last progress: how much longer to wait, because more
-    /// packets are in flight than the short timeout is for. `None` is a timeout.
-    pub fn wait_longer(&mut self, low: Time) -> Option<Time> {
+    /// packets are in flight than the short timeout is for. `None` is a timeout. Where packets may arrive in any order,
+    /// the timeout is that of the packet sent longest ago of which nothing is known.
+    pub fn wait_longer(&mut self, now: Time, low: Time) -> Option<Time> {
+        if self.rules.unordered() {
+            let unknown = self.packets.iter().filter(|packet| !packet.arrived && !packet.cut);
+            let oldest = unknown.map(|packet| packet.sent_at).min().unwrap_or(now);
+            return Some(oldest.saturating_add(low).saturating_sub(now)).filter(|more| *more > Time::ZERO);
+        }
         let more = self.rules.timeout_high.saturating_sub(low);
         self.extended = !self.extended && more > Time::ZERO && self.packets.len() > self.rules.low_up_to as usize;
         self.extended.then_some(more)
     }
 
-    /// On a timeout the first packet is sent again, and after it every other one that is missing.
-    pub fn on_timeout(&mut self) {
+    /// On a timeout the first packet is sent again, and after it every other one that is missing. Where packets may
+    /// arrive in any order, those sent `low` ago or earlier of which nothing is known are sent again, as UEC 1.0 does.
+    pub fn on_timeout(&mut self, now: Time, low: Time) {
+        if self.rules.unordered() {
+            for at in 0..self.packets.len() {
+                if self.packets[at].sent_at.saturating_add(low) <= now {
+                    self.set_apart(at);
+                }
+            }
+            return self.search();
+        }
         self.first_again = true;
         // So that it is the next one if the first one arrives before it is sent.
         self.resent_to = self.stream.acked_to();

@@ -35,7 +35,7 @@ pub fn over_go_back_n(checked: &CheckedSpec) -> Vec<String> {
     vec![format!(
         "network.balancing = \"{policy}\" sends packets of a flow over several paths, and under recovery = \"{name}\" \
          (traffic \"{}\"{others}) a packet that is overtaken counts as lost: {back}; set traffic.rdma.recovery = \
-         \"selective-repeat\"",
+         \"unordered\"",
         first.name
     )]
 }

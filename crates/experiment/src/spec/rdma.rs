@@ -13,7 +13,7 @@ impl One<'_, '_> {
     pub fn rdma(&mut self, rdma: &mut Rdma, packet: u64) -> Option<EndpointConfig> {
         let before = self.checker.problems.len();
         self.keys_of_other_recoveries(rdma);
-        let selective = matches!(rdma.recovery, Recovery::SelectiveRepeat | Recovery::Irn);
+        let selective = matches!(rdma.recovery, Recovery::SelectiveRepeat | Recovery::Irn | Recovery::Unordered);
         // IRN: RTO_high. 4 ms is the value of common NICs; the HPCC simulator has no timeout.
         let usual = if selective { Time::from_us(320) } else { Time::from_ms(4) };
         let timeout = match *rdma.timeout.get_or_insert(Timeout::After(usual)) {
@@ -39,6 +39,12 @@ impl One<'_, '_> {
             Recovery::GoBack0 => (fabric::Recovery::GoBack0, timeout),
             Recovery::SelectiveRepeat => {
                 (fabric::Recovery::Selective(self.selective(rdma, fabric::Cap::Off, timeout)), timeout)
+            }
+            Recovery::Unordered => {
+                let tell_scheme = *rdma.loss_reaction.get_or_insert(true);
+                let (cap, nacks) = (fabric::Cap::Off, Rules::UNORDERED);
+                let rules = Rules { cap, timeout_high: timeout, low_up_to: 0, nacks, tell_scheme };
+                (fabric::Recovery::Selective(rules), timeout)
             }
             Recovery::Irn => {
                 let cap = self.cap(rdma, packet);
@@ -97,14 +103,14 @@ impl One<'_, '_> {
 
     /// Keys that the traffic's recovery does not have.
     fn keys_of_other_recoveries(&mut self, rdma: &Rdma) {
-        use Recovery::{GoBackN, Irn, SelectiveRepeat};
+        use Recovery::{GoBackN, Irn, SelectiveRepeat, Unordered};
         let keys: [(&str, bool, &[Recovery]); 6] = [
             ("nack_interval", rdma.nack_interval.is_some(), &[GoBackN]),
             ("cap", rdma.cap.is_some(), &[Irn]),
             ("timeout_low", rdma.timeout_low.is_some(), &[Irn]),
             ("timeout_low_packets", rdma.timeout_low_packets.is_some(), &[Irn]),
             ("nack_threshold", rdma.nack_threshold.is_some(), &[SelectiveRepeat, Irn]),
-            ("loss_reaction", rdma.loss_reaction.is_some(), &[SelectiveRepeat, Irn]),
+            ("loss_reaction", rdma.loss_reaction.is_some(), &[SelectiveRepeat, Irn, Unordered]),
         ];
         for (key, given, of) in keys {
             if given && !of.contains(&rdma.recovery) {
@@ -222,5 +228,6 @@ fn name(recovery: Recovery) -> &'static str {
         Recovery::GoBack0 => "go-back-0",
         Recovery::SelectiveRepeat => "selective-repeat",
         Recovery::Irn => "irn",
+        Recovery::Unordered => "unordered",
     }
 }

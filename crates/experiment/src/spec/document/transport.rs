@@ -12,7 +12,7 @@ pub struct Rdma {
     /// How losses are repaired.
     pub recovery: Recovery,
     /// Retransmission timeout, with `recovery = "irn"` the one with more than `timeout_low_packets` packets in flight.
-    /// Default: 320 us with `recovery = "selective-repeat"` or `"irn"`, else 4 ms.
+    /// Default: 320 us with `recovery = "selective-repeat"`, `"irn"` or `"unordered"`, else 4 ms.
     #[schemars(extend("above" = "0 s"))]
     #[schemars(extend("wrong" = "it is zero; write a time above zero, like \"4 ms\", or \"off\""))]
     pub timeout: Option<Timeout>,
@@ -30,8 +30,8 @@ pub struct Rdma {
     /// byte. More than 1 is for networks that reorder. Default: 1.
     #[schemars(extend("minimum" = 1, "wrong" = "it is 0; write 1, or more for a network that reorders"))]
     pub nack_threshold: Option<u32>,
-    /// `recovery = "selective-repeat"` or `"irn"`: whether the scheme reacts to losses and timeouts as it does with
-    /// `"go-back-n"`. Default: false.
+    /// `recovery = "selective-repeat"`, `"irn"` or `"unordered"`: whether the scheme reacts to losses and timeouts as it
+    /// does with `"go-back-n"`, and to trimmed packets. Default: only with `"unordered"`.
     pub loss_reaction: Option<bool>,
     /// Timeouts in a row without progress, or requests of a scheme in a row without an answer, after which a queue pair
     /// is given up: InfiniBand's retry count, there at most 7. What was posted to it stays unfinished; later messages
@@ -109,6 +109,9 @@ pub enum Recovery {
     SelectiveRepeat,
     /// As "selective-repeat", with a limit to packets in flight and a short timeout for few of them (IRN).
     Irn,
+    /// As "selective-repeat" where packets are sprayed: a gap is no loss. What is sent again is what switches trimmed
+    /// (`network.trimming`), and after a timeout what is missing. Windows count what is not known to have arrived.
+    Unordered,
 }
 
 /// Most packets in flight.
