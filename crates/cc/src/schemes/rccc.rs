@@ -264,11 +264,14 @@ impl Credited {
     ) -> Option<u32> {
         self.left = left;
         let due = core::mem::take(&mut self.due);
-        if self.credit.bytes > 0 || (left == 0 && self.again == 0) {
+        if left == 0 && self.again == 0 {
             return None;
         }
         if self.wake_at == Time::NEVER {
             self.wait(cx.params.credit(), cx.now);
+        }
+        if self.credit.bytes > 0 {
+            return None;
         }
         self.demand(window);
         // uet-htsim: not within a round-trip time of the network
