@@ -129,6 +129,8 @@ schemes! {
     rcc::Rcc,
     ictcp::Ictcp,
     nscc::Nscc,
+    rccc::Rccc,
+    nscc_rccc::NsccRccc,
     // The last one stands for schemes that are loaded at run time; it has no ids.
     own::Own,
 }

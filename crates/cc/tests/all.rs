@@ -28,6 +28,7 @@ mod ns3_timely;
 mod nscc;
 mod paths;
 mod rcc;
+mod rccc;
 mod rcp;
 mod registry;
 mod theory;

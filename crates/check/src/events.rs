@@ -24,6 +24,8 @@ pub enum Op {
     Post(u8, bool),
     /// The first packet under way is lost, which only later packets or a timeout show.
     Drop(u8),
+    /// A switch cuts the first packet under way; its header reaches the receiver and a NACK the sender. RDMA only.
+    Trim(u8),
     /// The endpoint finds a loss and goes back, so many times.
     Loss(u8, u8),
     /// The retransmission timer runs out, so many times.
@@ -48,6 +50,7 @@ impl Op {
             Self::Finish(_, n) => Self::Finish(0, n),
             Self::Post(_, anew) => Self::Post(0, anew),
             Self::Drop(_) => Self::Drop(0),
+            Self::Trim(_) => Self::Trim(0),
             Self::Loss(_, n) => Self::Loss(0, n),
             Self::Timeout(_, n) => Self::Timeout(0, n),
             Self::StrayTimer(_) => Self::StrayTimer(0),
@@ -80,6 +83,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (any::<u8>(), 1u8..20).prop_map(|(f, n)| Op::Finish(f, n)),
         1 => (any::<u8>(), any::<bool>()).prop_map(|(f, anew)| Op::Post(f, anew)),
         1 => any::<u8>().prop_map(Op::Drop),
+        1 => any::<u8>().prop_map(Op::Trim),
         1 => (any::<u8>(), times()).prop_map(|(f, n)| Op::Loss(f, n)),
         1 => (any::<u8>(), times()).prop_map(|(f, n)| Op::Timeout(f, n)),
         1 => any::<u8>().prop_map(Op::StrayTimer),
@@ -121,6 +125,8 @@ pub enum Did {
     PostedAnew(u32),
     /// A packet was lost on its way.
     Lost(u32),
+    /// See [`Op::Trim`].
+    Trimmed(u32),
     /// See [`Op::Loss`].
     FoundLoss(u32),
     /// See [`Op::Timeout`].
@@ -166,6 +172,9 @@ impl Did {
             Self::Noticed(f) => format!("a CNP or credit of the receiver reaches the sender of flow {f}"),
             Self::StrayCnp(f) => format!("an unexpected CNP reaches the sender of flow {f}"),
             Self::StrayCredit(f) => format!("an unexpected credit reaches the sender of flow {f}"),
+            Self::Trimmed(f) => {
+                format!("a switch cuts the payload of a packet of flow {f}, and a NACK reaches its sender")
+            }
             Self::FoundLoss(f) => format!("the endpoint of flow {f} finds a loss and goes back to it"),
             Self::TimedOut(f) => format!("the retransmission timer of flow {f} runs out"),
             Self::Timer(f) => format!("the timer that flow {f} set runs out"),

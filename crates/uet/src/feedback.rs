@@ -5,7 +5,6 @@
 use crate::events::Event;
 use crate::network::Network;
 use crate::packet::Packet;
-use crate::rccc::QUANTUM;
 use crate::settings::HEADER;
 use fanin_cc::paths::Feedback;
 
@@ -31,7 +30,7 @@ impl Network<'_> {
         }
         self.log_ack(s, ack.cumulative, new, delay);
         let sender = self.sender(s);
-        sender.stop_speculating();
+        sender.credit.stop_speculating();
         if sender.finished.is_none() {
             self.finish_if_done(s);
         }
@@ -146,7 +145,7 @@ impl Network<'_> {
         }
         sender.window.unsend(nack.psn);
         sender.in_flight -= record.size;
-        sender.stop_speculating();
+        sender.credit.stop_speculating();
         self.send_again_later(s, nack.psn);
         self.renew_timer_of(s, &record);
         self.log_nack(s, nack.psn);
@@ -162,7 +161,7 @@ impl Network<'_> {
     fn send_again_later(&mut self, s: u32, psn: u32) {
         let sender = self.sender(s);
         sender.window.wait(psn);
-        if !(self.senders[s as usize].speculating && self.settings.rccc) {
+        if !(self.senders[s as usize].credit.speculating && self.settings.rccc) {
             self.try_to_send(s);
         }
     }
@@ -172,12 +171,7 @@ impl Network<'_> {
         let (s, first) = (pull.connection, self.first_window);
         let sender = self.sender(s);
         sender.counters.pulls += 1;
-        sender.stop_speculating();
-        if pull.pull > sender.pull {
-            let granted = (pull.pull - sender.pull) as i64 * QUANTUM;
-            sender.credit = (sender.credit + granted).min(first);
-            sender.pull = pull.pull;
-        }
+        sender.credit.on_pull(pull.pull, first);
         self.try_to_send(s);
     }
 
@@ -203,7 +197,7 @@ impl Network<'_> {
             sender.nscc.on_timeout(&self.nscc, size);
         }
         if sender.window.waiting() > 0 {
-            sender.stop_speculating();
+            sender.credit.stop_speculating();
             self.send_again_later(s, psn);
             if rccc {
                 self.request(s);
@@ -213,7 +207,7 @@ impl Network<'_> {
         self.send_again_later(s, psn);
         let sender = self.sender(s);
         let no_window = nscc && sender.nscc.window < size + sender.in_flight;
-        if no_window || rccc && sender.credit <= 0 {
+        if no_window || rccc && sender.credit.bytes <= 0 {
             return self.request(s);
         }
         let host = sender.host;

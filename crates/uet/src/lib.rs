@@ -52,7 +52,6 @@ mod port;
 mod pulls;
 mod queues;
 mod random;
-mod rccc;
 mod receiver;
 mod receiving;
 mod run;

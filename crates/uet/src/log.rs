@@ -146,7 +146,7 @@ impl Network<'_> {
                 c.quick_end,
                 c.adjusted,
                 c.cut,
-                s.credit
+                s.credit.bytes
             )
         });
     }

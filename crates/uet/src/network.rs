@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use fanin_cc::paths::Paths;
 use fanin_cc::schemes::nscc::{Parameters, Window as Nscc};
+use fanin_cc::schemes::rccc::{Pacer, Share};
 
 use crate::digits::six_digits;
 use crate::events::{Event, Events};
@@ -15,7 +16,6 @@ use crate::options::Options;
 use crate::packet::{Packets, Type};
 use crate::port::Port;
 use crate::random::Random;
-use crate::rccc::{Pacer, Share};
 use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::settings::{HEADER, Settings};

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::packet::{Packet, Sending};
-use crate::rccc::Demand;
+use fanin_cc::schemes::rccc::Demand;
 
 /// What a receiver counts of packets with payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub struct Receiver {
     pub(crate) payload: u64,
     pub(crate) ack_wanted: bool,
     pub(crate) demand: Demand,
+    /// Pulls sent, modulo 128.
+    pub(crate) pulls: u16,
     pub(crate) arrivals: Arrivals,
 }
 
@@ -67,6 +69,7 @@ impl Receiver {
             payload: 0,
             ack_wanted: false,
             demand: Demand::default(),
+            pulls: 0,
             arrivals: Arrivals::default(),
         }
     }

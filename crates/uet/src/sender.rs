@@ -4,10 +4,10 @@
 
 use crate::matrix::Connection;
 use crate::messages::Messages;
-use crate::rccc::FIRST_PULL;
 use crate::window::Window;
 use fanin_cc::paths::Paths;
 use fanin_cc::schemes::nscc::Window as Nscc;
+use fanin_cc::schemes::rccc::Credit;
 
 /// A running retransmission timer.
 #[derive(Clone, Copy, Debug)]
@@ -55,10 +55,7 @@ pub struct Sender {
     pub(crate) window: Window,
     pub(crate) in_flight: i64,
     pub(crate) received: u64,
-    pub(crate) credit: i64,
-    pub(crate) pull: u64,
-    pub(crate) target: u64,
-    pub(crate) speculating: bool,
+    pub(crate) credit: Credit,
     pub(crate) blocked: bool,
     pub(crate) started: Option<u64>,
     pub(crate) finished: Option<u64>,
@@ -88,10 +85,7 @@ impl Sender {
             window: Window::default(),
             in_flight: 0,
             received: 0,
-            credit: 0,
-            pull: FIRST_PULL,
-            target: 0,
-            speculating: true,
+            credit: Credit::new(0),
             blocked: false,
             started: None,
             finished: None,
@@ -102,14 +96,6 @@ impl Sender {
             timer_number: 0,
             last_rts: 0,
             cumulative: 0,
-        }
-    }
-
-    /// The first feedback ends sending without a grant.
-    pub(crate) fn stop_speculating(&mut self) {
-        if self.speculating {
-            self.speculating = false;
-            self.credit = self.credit.min(0);
         }
     }
 }

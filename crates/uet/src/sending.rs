@@ -4,8 +4,8 @@
 
 use crate::network::Network;
 use crate::packet::{Packet, Sending, Type};
-use crate::rccc::QUANTUM;
 use crate::settings::HEADER;
+use fanin_cc::schemes::rccc::Wanted;
 
 impl Network<'_> {
     /// A connection starts.
@@ -13,7 +13,7 @@ impl Network<'_> {
         let (now, time, first) = (self.events.now(), self.time(), self.first_window);
         let sender = self.sender(s);
         sender.started = Some(now);
-        sender.credit = first;
+        sender.credit.bytes = first;
         self.started += 1;
         let sender = self.sender(s);
         let line = format!("Flow {} flowId {} uecSrc {s} starting at {time}", sender.name, sender.flow);
@@ -40,7 +40,7 @@ impl Network<'_> {
             None if sender.backlog > 0 => sender.backlog.min(mtu),
             None => return false,
         };
-        (!rccc || sender.credit > 0) && (!nscc || sender.nscc.window >= sender.in_flight + size)
+        (!rccc || sender.credit.bytes > 0) && (!nscc || sender.nscc.window >= sender.in_flight + size)
     }
 
     /// After feedback: sends what is permitted.
@@ -84,7 +84,7 @@ impl Network<'_> {
         let sender = self.sender(s);
         let size = if reuse { sender.messages.next_payload(mss) + HEADER } else { sender.backlog.min(mtu) };
         sender.backlog -= size;
-        let sending = if sender.speculating { Sending::Speculative } else { Sending::Normal };
+        let sending = if sender.credit.speculating { Sending::Speculative } else { Sending::Normal };
         let psn = sender.highest;
         sender.counters.new += 1;
         self.send_data(s, psn, size, sending);
@@ -106,7 +106,7 @@ impl Network<'_> {
         let (nscc, rccc, now) = (self.settings.nscc, self.settings.rccc, self.events.now());
         let sender = &mut self.senders[s as usize];
         if rccc {
-            sender.credit -= size;
+            sender.credit.bytes -= size;
         }
         sender.in_flight += size;
         self.set_target(s);
@@ -114,7 +114,7 @@ impl Network<'_> {
         let sender = &mut self.senders[s as usize];
         let ask = sending == Sending::Again
             || sender.backlog == 0
-            || rccc && sender.credit <= 0
+            || rccc && sender.credit.bytes <= 0
             || nscc && sender.in_flight + size >= sender.nscc.window;
         sender.window.send(psn, size, now);
         sender.highest = sender.highest.max(psn + 1);
@@ -128,7 +128,7 @@ impl Network<'_> {
             psn,
             sending,
             ask,
-            pull: sender.target,
+            pull: sender.credit.target,
             ..Packet::default()
         };
         let host = sender.host;
@@ -149,22 +149,17 @@ impl Network<'_> {
         if !self.settings.rccc {
             return;
         }
-        let (nscc, mtu, first) = (self.settings.nscc, self.settings.mtu, self.first_window);
+        let (mtu, first) = (self.settings.mtu, self.first_window);
         let sender = &mut self.senders[s as usize];
-        let mut wanted = sender.backlog + sender.window.waiting_bytes();
-        if nscc {
-            wanted = wanted.min(sender.nscc.window + mtu);
-        }
-        wanted = wanted.min(first) - sender.credit;
-        if sender.speculating && wanted < mtu && sender.backlog > 0 {
-            wanted = mtu;
-        }
-        // Only those that wait at the NIC count, as in the original.
-        let waiting = self.nics[sender.host as usize].senders();
-        if waiting > 1 {
-            wanted /= waiting as i64;
-        }
-        sender.target = ((wanted + QUANTUM * sender.pull as i64 + QUANTUM - 1) / QUANTUM) as u64;
+        let wanted = Wanted {
+            backlog: sender.backlog,
+            again: sender.window.waiting_bytes(),
+            window: self.settings.nscc.then_some(sender.nscc.window),
+            mtu,
+            // Only those that wait at the NIC count, as in the original.
+            sharers: self.nics[sender.host as usize].senders() as i64,
+        };
+        sender.credit.demand(&wanted, first);
     }
 
     /// Requests credit, unless that was done less than a round-trip time ago.
@@ -191,7 +186,7 @@ impl Network<'_> {
             header: true,
             psn,
             ask: true,
-            pull: sender.target,
+            pull: sender.credit.target,
             ..Packet::default()
         };
         let host = sender.host;

@@ -74,8 +74,18 @@ pub struct Nscc;
 /// Its parameters; the manual above gives their sources.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "spec", serde(deny_unknown_fields), schemars(rename = "Nscc"))]
+#[cfg_attr(feature = "spec", schemars(rename = "Nscc", extend("additionalProperties" = false)))]
 pub struct Params {
+    /// The window's.
+    #[cfg_attr(feature = "spec", serde(flatten))]
+    pub window: WindowParams,
+}
+
+/// Parameters of a window; the manual above gives their sources.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "spec", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "spec", schemars(rename = "NsccWindow"))]
+pub struct WindowParams {
     /// What moves windows.
     pub law: Law,
     /// Target of the delay in queues; zero is `target_share`.
@@ -90,7 +100,7 @@ pub struct Params {
     pub accurate_rtt: bool,
 }
 
-impl Params {
+impl WindowParams {
     /// Those of uet-htsim.
     pub(super) const DEFAULT: Self = Self {
         law: Law::Nscc,
@@ -126,7 +136,7 @@ impl Scheme for Nscc {
     const PRESETS: &'static [&'static str] = &["nscc"];
 
     fn preset(_: &str) -> Params {
-        Params::DEFAULT
+        Params { window: WindowParams::DEFAULT }
     }
 
     fn needs_marks(_: &Params) -> bool {
@@ -138,7 +148,7 @@ impl Scheme for Nscc {
     }
 
     fn check(p: &Params) -> Result<(), &'static str> {
-        p.check()
+        p.window.check()
     }
 }
 
@@ -155,7 +165,7 @@ pub(super) struct Windowed {
 const MOST: u64 = 1 << 40;
 
 impl Windowed {
-    pub(super) fn new(path: &PathInfo, p: &Params) -> Self {
+    pub(super) fn new(path: &PathInfo, p: &WindowParams) -> Self {
         // Times from 1 ns to 1000 s and rates of at least 8 b/s keep all that follows finite.
         let time = |time: Time| time.as_ps().clamp(1000, 1 << 50);
         let (rate, network) = (path.line_rate.as_bps().max(8), time(path.network_rtt));
@@ -244,7 +254,7 @@ impl Sender for Flow {
     type Shared = ();
 
     fn open(path: &PathInfo, cx: &mut Cx<'_, Params>) -> Self {
-        Self(Windowed::new(path, cx.params), path.line_rate)
+        Self(Windowed::new(path, &cx.params.window), path.line_rate)
     }
 
     #[inline(always)]

@@ -156,6 +156,27 @@ impl World {
         }
     }
 
+    /// Cuts the first packet under way, if the endpoint is one that asks for its payload again.
+    pub(super) fn trim(&mut self, at: usize) -> Kept {
+        if self.over_tcp() {
+            return Ok(());
+        }
+        let flow = &mut self.flows[at];
+        let Some((mut packet, sent_at)) = flow.forward.pop_front() else { return Ok(()) };
+        flow.dropped += 1;
+        packet.acked_to = flow.expected;
+        self.log.note(self.now, Did::Trimmed(flow.id));
+        self.scheme.receiver_trim(0, self.now, &packet);
+        self.poll()?;
+        let loss = self.go_back(at);
+        let trim = Trim {
+            last_hop: self.received.is_multiple_of(2),
+            rtt: self.now - sent_at,
+            ..Trim::new(packet.seq, packet.payload, packet.wire, loss.sent_to, loss.in_flight.max(PAYLOAD as u64))
+        };
+        self.sender_then_asks(at, |s, slot, now| s.on_trim(slot, now, &trim))
+    }
+
     pub(super) fn go_back(&mut self, at: usize) -> Loss {
         let flow = &mut self.flows[at];
         let loss = Loss::new(flow.acked, flow.next);

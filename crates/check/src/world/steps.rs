@@ -72,7 +72,13 @@ impl World {
             }
             Op::Send(f, _) | Op::Deliver(f, ..) | Op::Return(f, _) => f,
             Op::StrayCnp(f) | Op::StrayCredit(f) | Op::StrayTimer(f) => f,
-            Op::Finish(f, _) | Op::Post(f, _) | Op::Drop(f) | Op::Loss(f, _) | Op::Timeout(f, _) | Op::Close(f) => f,
+            Op::Finish(f, _)
+            | Op::Post(f, _)
+            | Op::Drop(f)
+            | Op::Trim(f)
+            | Op::Loss(f, _)
+            | Op::Timeout(f, _)
+            | Op::Close(f) => f,
         };
         let Some(at) = self.pick(flow) else { return Ok(()) };
         let id = self.flows[at].id;
@@ -98,6 +104,7 @@ impl World {
                     self.note(Did::Lost(id));
                 }
             }
+            Op::Trim(_) => self.trim(at)?,
             Op::Loss(_, n) => (0..n).try_for_each(|_| {
                 let loss = self.go_back(at);
                 self.note(Did::FoundLoss(id));
