@@ -319,7 +319,7 @@ fn the_short_timeout_holds_for_up_to_three_packets() {
     // Selective repeat has one timeout.
     let mut one = sender(Rules { timeout_high: HIGH, ..irn(9) });
     flush(&mut one);
-    assert_eq!(one.wait_longer(HIGH), None);
+    assert_eq!(one.wait_longer(Time::ZERO, HIGH), None);
 }
 
 #[test]
