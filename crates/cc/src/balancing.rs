@@ -7,10 +7,13 @@
 //! paths to the packet's destination, as the switch knows them: a link that has failed is among them until its failure
 //! is detected.
 //!
+//! With [`Balancing::Senders`] switches hash a number that the sender puts into each packet: see [`crate::paths`].
+//!
 //! A policy of one's own is a [`BalancerProgram`], which builds a [`Balancer`] for each switch. Results are the same on
 //! any number of threads if a balancer draws only on what it is given: [`SwitchInfo::seed`] and the arguments of
 //! [`Balancer::choose`].
 
+use crate::paths::{PathsKind, Spraying};
 use crate::random::Random;
 use crate::schemes::own::Failure;
 use crate::{Header, SwitchInfo};
@@ -72,28 +75,42 @@ pub enum Balancing {
         /// The pause: packets of a flow that follow each other within it take the same path.
         gap: Time,
     },
+    /// Senders choose a path for each packet, by a number in it that switches hash.
+    Senders(Spraying),
     /// A policy of one's own.
     Own(Arc<dyn BalancerProgram>),
 }
 
-impl Balancing {
-    /// The ids of the built-in policies in specs, the default first, and what each does.
-    pub const NAMES: [(&'static str, &'static str); 5] = [
-        (
-            "flow-hash",
-            "By a hash of the flow at each switch (ECMP): all packets of one direction of a flow take one path.",
-        ),
-        ("random", "Each packet at random (random packet spraying)."),
-        ("round-robin", "Packets in turn, at each switch over each set of equal ports."),
-        ("least-queue", "The port with the fewest bytes queued in the packet's class; one of several at random."),
-        (
-            "flowlets",
-            "A flow takes another path, at random, after a pause of `flowlet_gap` (Kandula et al. 2007; LetFlow 2017).",
-        ),
-    ];
+/// The policies of switches, the default first, and what each does.
+const AT_SWITCHES: [(&str, &str); 5] = [
+    ("flow-hash", "By a hash of the flow at each switch (ECMP): all packets of one direction of a flow take one path."),
+    ("random", "Each packet at random (random packet spraying)."),
+    ("round-robin", "Packets in turn, at each switch over each set of equal ports."),
+    ("least-queue", "The port with the fewest bytes queued in the packet's class; one of several at random."),
+    (
+        "flowlets",
+        "A flow takes another path, at random, after a pause of `flowlet_gap` (Kandula et al. 2007; LetFlow 2017).",
+    ),
+];
 
-    /// The built-in policy of this id; `gap` is that of flowlets.
-    pub fn named(id: &str, gap: Time) -> Option<Self> {
+impl Balancing {
+    /// The ids of the built-in policies in specs, those of switches and then those of senders, the default first, and
+    /// what each does.
+    pub const NAMES: [(&'static str, &'static str); AT_SWITCHES.len() + PathsKind::NAMES.len()] = {
+        let mut names = [("", ""); AT_SWITCHES.len() + PathsKind::NAMES.len()];
+        let mut at = 0;
+        while at < names.len() {
+            names[at] = if at < AT_SWITCHES.len() { AT_SWITCHES[at] } else { PathsKind::NAMES[at - AT_SWITCHES.len()] };
+            at += 1;
+        }
+        names
+    };
+
+    /// The built-in policy of this id; `gap` is that of flowlets, and `paths` the number among which senders choose.
+    pub fn named(id: &str, gap: Time, paths: u32) -> Option<Self> {
+        if let Some(kind) = PathsKind::named(id) {
+            return Some(Self::Senders(Spraying { kind, paths }));
+        }
         Some(match id {
             "flow-hash" => Self::FlowHash,
             "random" => Self::Random,
@@ -109,6 +126,11 @@ impl Balancing {
         matches!(self, Self::FlowHash)
     }
 
+    /// Whether switches decide, other than by a hash.
+    pub const fn is_at_switches(&self) -> bool {
+        !matches!(self, Self::FlowHash | Self::Senders(_))
+    }
+
     /// Whether the policy looks at [`Choice::queued`] or [`Choice::paused`]. Where it does not, these may be out of
     /// date.
     pub const fn sees_queues(&self) -> bool {
@@ -119,7 +141,7 @@ impl Balancing {
     pub fn build(&self, switch: &SwitchInfo<'_>) -> Option<Box<dyn Balancer>> {
         let random = Random::new(switch.seed);
         Some(match self {
-            Self::FlowHash => return None,
+            Self::FlowHash | Self::Senders(_) => return None,
             Self::Random => Box::new(AtRandom { random }),
             Self::RoundRobin => Box::new(RoundRobin { sets: Vec::new(), random }),
             Self::LeastQueue => Box::new(LeastQueue { random }),
@@ -254,9 +276,13 @@ mod tests {
 
     #[test]
     fn every_name_is_that_of_a_policy() {
-        let named = Balancing::NAMES.map(|(id, _)| Balancing::named(id, Time::ZERO).map(|policy| policy.is_by_flow()));
-        assert_eq!(named, [Some(true), Some(false), Some(false), Some(false), Some(false)]);
-        assert!(Balancing::named("own", Time::ZERO).is_none());
+        let named =
+            Balancing::NAMES.map(|(id, _)| Balancing::named(id, Time::ZERO, 1).map(|policy| policy.is_by_flow()));
+        assert!(named[0] == Some(true) && named[1..].iter().all(|by_flow| *by_flow == Some(false)));
+        let of_senders = |(id, _)| matches!(Balancing::named(id, Time::ZERO, 8), Some(Balancing::Senders(_)));
+        let at_switches = AT_SWITCHES.len();
+        assert!(Balancing::NAMES.iter().enumerate().all(|(at, name)| of_senders(*name) == (at >= at_switches)));
+        assert!(Balancing::named("own", Time::ZERO, 1).is_none());
     }
 
     #[test]

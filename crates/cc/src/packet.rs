@@ -81,11 +81,11 @@ pub struct Header {
     /// round-trip time). On a NACK see [`Kind::Nack`].
     pub cc_tag: u32,
     /// One field of the receiver's scheme on ACKs (Dart's share, RCP's rate). On data and requests it begins at 0, and
-    /// switches may write it (RCP's rate).
+    /// switches may write it (RCP's rate); where senders choose paths, it is the number of the packet's path.
     pub cc_feedback: u32,
     /// Bytes on the wire, every header included.
     pub wire: u16,
-    /// Payload bytes.
+    /// Payload bytes. Where senders choose paths, on ACKs and NACKs the path of the packet that they answer.
     pub payload: u16,
     /// Which transmission of the message this is, from 0.
     pub attempt: u16,

@@ -1,4 +1,4 @@
-//! Random numbers of a switch.
+//! Random numbers of a switch, or of a sender that sprays packets.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 #[derive(Clone, Debug)]
@@ -16,6 +16,11 @@ impl Random {
         let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
+    }
+
+    /// A number of 31 bits.
+    pub(crate) fn bits_31(&mut self) -> u32 {
+        (self.bits() >> 33) as u32
     }
 
     /// A number below `n`, which is above 0; each equally often but for one part in 2^64 / n.

@@ -170,7 +170,7 @@ impl Routes {
     /// routes where packets of a flow do not take one path.
     pub fn used_as(mut self, config: &NetworkConfig) -> Self {
         self.symmetric = config.symmetric;
-        if !config.balancing.is_by_flow() {
+        if config.balancing.is_at_switches() {
             self.bits = NO_ROOM;
         }
         self
@@ -284,6 +284,11 @@ impl Routes {
     /// A source route that is still empty.
     pub fn source_route(&self) -> SourceRoute {
         SourceRoute::new(self.bits)
+    }
+
+    /// Whether a node has one port.
+    pub fn has_one_port(&self, node: NodeId) -> bool {
+        self.out.first(NodeId(node.0 + 1)) - self.out.first(node) == 1
     }
 
     /// The key of a node in [`Routes::routed`].

@@ -5,7 +5,7 @@ use crate::messages::Messages;
 use crate::network::Network;
 use crate::packet::{Packet, PacketIx};
 use crate::partition::RemoteUpdate;
-use crate::path::FlowPath;
+use crate::path::{FlowPath, key};
 use crate::port::PortIx;
 use crate::results::{DropCause, FlowRecord, TrafficCounters};
 use fanin_cc::{Header, Instance, PathInfo, Telemetry};
@@ -275,6 +275,16 @@ impl<Q: EventQueue> Io for World<Q> {
 
     fn path(&self, query: &PathQuery<FlowPath>) -> FlowPath {
         self.net.routes().path(query.from, query.to, self.key(query))
+    }
+
+    fn numbered_path(&self, path: FlowPath, from: NodeId, to: NodeId, number: u16) -> FlowPath {
+        let key = key(u64::from(path.key), u64::from(number));
+        // A host with several links leaves by that of its flow, from where switches look the way up.
+        if self.net.routes().has_one_port(from) {
+            self.net.routes().path(from, to, key)
+        } else {
+            FlowPath::by_hash(key)
+        }
     }
 
     fn path_by_hash(&self, query: &PathQuery<FlowPath>) -> FlowPath {

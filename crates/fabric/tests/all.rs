@@ -38,6 +38,7 @@ mod rcp;
 mod recovery;
 mod scheduling;
 mod share;
+mod spraying;
 mod tcp;
 mod theory;
 mod threads;

@@ -57,6 +57,10 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
         network.trimming.is_some(),
         "packets that are trimmed have no frame of their own and do not run on the wire",
     );
+    refuse(
+        matches!(network.balancing, Balancing::Senders(_)),
+        "paths that senders choose have no field in RoCEv2's headers and do not run on the wire",
+    );
     refuse(network.pauses.quanta.is_some(), "pauses that expire do not run on the wire yet");
     refuse(network.pauses.response > Time::ZERO, "a response time of PFC does not run on the wire yet");
     refuse(!network.pauses.faults.is_empty(), "faulty hosts do not run on the wire yet");

@@ -11,6 +11,9 @@ mod mixed;
 mod oblivious;
 mod reps;
 mod reps_legacy;
+mod sprayer;
+
+pub use sprayer::{Sprayer, Spraying};
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

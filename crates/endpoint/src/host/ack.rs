@@ -96,6 +96,12 @@ impl<P: Copy> Hosts<P> {
         let receiver = &self.receivers[slot as usize];
         let traffic = io.traffic(receiver.traffic);
         let (overhead, cpu_time) = (traffic.overhead, traffic.config.endpoint.cpu_time);
+        let (mut path, mut payload) = (receiver.path, 0);
+        if traffic.config.endpoint.spraying.is_some() {
+            // UEC 1.0: an answer has the entropy value of the packet that it answers.
+            payload = receiver.last_path;
+            path = io.numbered_path(path, receiver.here, receiver.from, payload);
+        }
         let mut bits = head.flags;
         if overhead.telemetry && for_scheme {
             bits |= flags::INT;
@@ -113,17 +119,18 @@ impl<P: Copy> Hosts<P> {
             dst: receiver.from,
             cc_feedback: fields.cc_feedback,
             wire: wire + if for_scheme { overhead.ack } else { 0 },
+            payload,
             flags: bits,
             ..head
         };
         if cpu_time != CpuTime::Zero {
-            let way = (receiver.path, receiver.scheme);
+            let way = (path, receiver.scheme);
             return self.hold_answer(io, Some(slot), &head, way, cpu_time);
         }
         // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
         let beside =
             if head.has(flags::INT) { Beside::Telemetry(&self.telemetry[slot as usize]) } else { Beside::Nothing };
-        let nic = io.make_control(&head, receiver.path, receiver.scheme, beside);
+        let nic = io.make_control(&head, path, receiver.scheme, beside);
         self.serve_any(io, nic);
     }
 

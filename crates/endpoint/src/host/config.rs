@@ -3,6 +3,7 @@
 use super::CpuTime;
 use crate::{selective, tcp};
 use alloc::string::String;
+use fanin_cc::paths::Spraying;
 use fanin_cc::{HeaderOverhead, SendOptions, Settings};
 use fanin_units::Time;
 
@@ -118,6 +119,8 @@ pub struct EndpointConfig {
     pub pacing_credit: u32,
     /// How losses are repaired.
     pub recovery: Recovery,
+    /// How senders choose the path of each packet; `None` is one path per flow, or the choice of switches.
+    pub spraying: Option<Spraying>,
     /// CPU time of the receiving host between a data packet and the ACK or NACK that answers it.
     pub cpu_time: CpuTime,
     /// Timeouts in a row without progress, or requests in a row without an answer, after which a queue pair is given
@@ -138,6 +141,7 @@ impl Default for EndpointConfig {
             anew: false,
             pacing_credit: 0,
             recovery,
+            spraying: None,
             cpu_time,
             retries: u32::MAX,
         }

@@ -103,7 +103,8 @@ pub trait Io {
     fn now(&self) -> Time;
     /// Calls back at a time: [`super::Hosts::on_timer`].
     fn set_timer(&mut self, timer: Timer, at: Time);
-    /// 64 random bits for the CPU of a host, the same whenever it asks for those of a number.
+    /// 64 random bits of a host, the same whenever it asks for those of a number: from 0 on for its CPU, and from 2^63
+    /// on for the paths of a message.
     fn random(&self, host: u32, number: u64) -> u64;
 
     /// Sizes of packets.
@@ -171,6 +172,10 @@ pub trait Io {
     fn route(&mut self, query: &PathQuery<Self::Path>, needs: Needs) -> Route<Self::Path>;
     /// The path without its properties.
     fn path(&self, query: &PathQuery<Self::Path>) -> Self::Path;
+    /// The path with a number among those of a flow, whose own is `path`. Where no paths have numbers, all are that one.
+    fn numbered_path(&self, path: Self::Path, _from: NodeId, _to: NodeId, _number: u16) -> Self::Path {
+        path
+    }
     /// A path that is chosen hop by hop, for a single packet.
     fn path_by_hash(&self, query: &PathQuery<Self::Path>) -> Self::Path;
     /// The NIC that a path to a host leaves by now.

@@ -332,6 +332,8 @@ pub struct RecvQp<P> {
     pub(super) scheme: u16,
     /// When the data packet that an ACK answers was sent.
     pub(super) last_sent_at: Time,
+    /// The number of its path, where senders choose them.
+    pub(super) last_path: u16,
     /// The current attempt, and the offset after its furthest packet.
     pub(super) attempt: u16,
     pub(super) furthest: u64,
@@ -359,6 +361,7 @@ impl<P> RecvQp<P> {
             traffic,
             scheme,
             last_sent_at: Time::ZERO,
+            last_path: 0,
             attempt: 0,
             furthest: 0,
             reordered: 0,

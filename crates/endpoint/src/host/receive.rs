@@ -88,6 +88,7 @@ impl<P: Copy> Hosts<P> {
         let now = io.now();
         let receiver = &mut self.receivers[slot as usize];
         receiver.last_sent_at = head.sent_at;
+        receiver.last_path = head.cc_feedback as u16;
         let nack_interval = io.traffic(receiver.traffic).config.endpoint.nack_interval;
         match &mut receiver.incoming {
             Incoming::Rdma(half) => {
@@ -130,6 +131,7 @@ impl<P: Copy> Hosts<P> {
         receiver.arrived += 1;
         receiver.marked += ce as u32;
         receiver.last_sent_at = head.sent_at;
+        receiver.last_path = head.cc_feedback as u16;
         // Late packets of an earlier attempt are no reordering of the current one.
         if head.attempt > receiver.attempt {
             receiver.attempt = head.attempt;

@@ -3,6 +3,7 @@
 use super::{Beside, Carrier, Hosts, Io, NO_SLOT, Turn};
 use crate::rc;
 use crate::tcp::{Connection, Segment, bits};
+use fanin_cc::paths::{Feedback, Sprayer, Spraying};
 use fanin_cc::{AckFields, Control, Header, Kind, ReceiverFlow, Sent, flags};
 use fanin_units::{MessageId, Time};
 
@@ -188,7 +189,7 @@ impl<P: Copy> Hosts<P> {
         let traffic = io.traffic(sender.traffic);
         let wire = segment.len + list + sizes.header as u32 + traffic.overhead.data as u32;
         let telemetry = traffic.overhead.telemetry;
-        let timeout = traffic.config.endpoint.timeout;
+        let (timeout, spraying) = (traffic.config.endpoint.timeout, traffic.config.endpoint.spraying);
         let mut bits = if traffic.config.ecn { flags::ECT } else { 0 };
         if traffic.config.endpoint.connection {
             let record = io.record_mut(segment.message);
@@ -218,7 +219,7 @@ impl<P: Copy> Hosts<P> {
         if telemetry {
             bits |= flags::INT;
         }
-        let head = Header {
+        let mut head = Header {
             seq: segment.offset,
             sent_at: now,
             flow: segment.message,
@@ -235,7 +236,7 @@ impl<P: Copy> Hosts<P> {
             lane: options.lane,
             ..Header::default()
         };
-        let (path, scheme, pair) = (sender.path, sender.scheme, sender.pair);
+        let (mut path, scheme, pair) = (sender.path, sender.scheme, sender.pair);
         if sender.deadline == Time::NEVER {
             let deadline = now.saturating_add(timeout);
             sender.deadline = deadline;
@@ -253,8 +254,40 @@ impl<P: Copy> Hosts<P> {
             self.had_turn(slot);
         }
         self.take_turn_again(io, slot, line_time);
+        if let Some(spraying) = spraying {
+            let number = self.next_path(io, slot, spraying, sent_to);
+            head.cc_feedback = u32::from(number);
+            path = io.numbered_path(path, head.src, head.dst, number);
+        }
         let beside = if telemetry { Beside::RoomForTelemetry } else { Beside::Nothing };
         io.make(port, &head, path, scheme, beside)
+    }
+
+    /// The path of the next packet, before which everything up to `sent_to` is sent.
+    fn next_path<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, spraying: Spraying, sent_to: u64) -> u16 {
+        let sender = &self.senders[slot as usize];
+        let payload = u64::from(io.sizes().payload.max(1));
+        let (psn, window) = ((sent_to / payload) as u32, (sender.pacer.window() / payload).max(1));
+        if self.sprayers.len() <= slot as usize {
+            self.sprayers.resize_with(slot as usize + 1, || None);
+        }
+        let sprayer = match &mut self.sprayers[slot as usize] {
+            Some((id, sprayer)) if *id == sender.id => sprayer,
+            place => {
+                let seed = io.random(sender.host, 1 << 63 | u64::from(sender.id.0));
+                &mut place.insert((sender.id, Sprayer::new(spraying, seed))).1
+            }
+        };
+        sprayer.next_path(psn, window)
+    }
+
+    /// What became of a packet of a sender that chooses paths.
+    pub(super) fn note_path(&mut self, slot: u32, path: u16, feedback: Feedback, now: Time) {
+        if let Some(Some((id, sprayer))) = self.sprayers.get_mut(slot as usize)
+            && *id == self.senders[slot as usize].id
+        {
+            sprayer.feedback(path, feedback, now.as_ps());
+        }
     }
 
     /// A packet is sent again. Returns its flags for that.

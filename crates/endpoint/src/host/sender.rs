@@ -2,6 +2,7 @@
 
 use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
 use alloc::vec::Vec;
+use fanin_cc::paths::Feedback;
 use fanin_cc::{Ack, Header, Kind, Loss, Notice, Trim, flags};
 use fanin_units::{MessageId, Time};
 
@@ -87,6 +88,8 @@ impl<P: Copy> Hosts<P> {
             return;
         }
         self.totals.timeouts += 1;
+        self.note_path(slot, 0, Feedback::Timeout, now);
+        let sender = &self.senders[slot as usize];
         // On a connection that stays open it is the message at whose first missing byte sending goes on.
         let message = sender.rdma().under_way().next().unwrap_or(sender.id);
         io.record_mut(message).timeouts += 1;
@@ -200,6 +203,10 @@ impl<P: Copy> Hosts<P> {
             return;
         }
         let in_flight = sender.in_flight();
+        if endpoint.spraying.is_some() {
+            let feedback = if head.has(flags::ECHO) { Feedback::Marked } else { Feedback::Good };
+            self.note_path(slot, head.payload, feedback, now);
+        }
         let newly_acked = self.advance(io, slot, head, endpoint.timeout);
         let half = self.senders[slot as usize].rdma();
         let (acked_to, sent_to, done) = (half.acked_to(), half.sent_to(), half.done());
@@ -245,6 +252,10 @@ impl<P: Copy> Hosts<P> {
         let now = io.now();
         let sender = &mut self.senders[slot as usize];
         let (scheme, cc) = (sender.scheme, sender.cc);
+        if io.traffic(sender.traffic).config.endpoint.spraying.is_some() {
+            self.note_path(slot, head.payload, Feedback::Trimmed, now);
+        }
+        let sender = &mut self.senders[slot as usize];
         let Carrier::Selective(half) = &mut sender.carrier else { return };
         let (in_flight, sent_to, tell) = (half.in_flight(), half.stream().sent_to(), half.rules().tell_scheme);
         let Some(packet) = half.on_cut(head.seq + u64::from(head.cc_tag)) else { return };

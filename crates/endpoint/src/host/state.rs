@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::mem;
+use fanin_cc::paths::Sprayer;
 use fanin_cc::{PathInfo, Sharing, Telemetry};
 use fanin_units::{MessageId, NodeId, Time};
 
@@ -30,6 +31,8 @@ pub struct Hosts<P> {
     pub(super) nics: Vec<Nic>,
     pub(super) senders: Vec<SendQp<P>>,
     pub(super) free_senders: Vec<u32>,
+    /// The paths of senders that choose them, by slot, each with the number of its queue pair.
+    pub(super) sprayers: Vec<Option<(MessageId, Sprayer)>>,
     /// Memory of closed ends of TCP connections, the last one closed at the end: it is in the cache.
     #[expect(clippy::vec_box, reason = "a sender takes the box")]
     pub(super) spare_ends: Vec<Box<TcpEnd>>,
@@ -68,6 +71,7 @@ impl<P: Copy> Hosts<P> {
             nics: Vec::new(),
             senders: Vec::new(),
             free_senders: Vec::new(),
+            sprayers: Vec::new(),
             spare_ends: Vec::new(),
             receivers: Vec::new(),
             free_receivers: Vec::new(),

@@ -6,7 +6,9 @@ use super::one::One;
 use super::scheme::{SchemeChoice, SchemeId};
 use super::shape::advice;
 use crate::loaded::{self, FIFO, Kind};
+use fanin_cc::paths::PathsKind;
 use fanin_cc::{Balancing, DisciplineProgram, SettingsError};
+use fanin_fabric::{NetworkConfig, TrafficConfig};
 use fanin_units::Time;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -18,6 +20,9 @@ const FLOWLETS: &str = "flowlets";
 /// slower, and the round-trip times of today's fabrics.
 const FLOWLET_GAP: Time = Time::from_us(50);
 
+/// The default of `network.paths`.
+const PATHS: u32 = 128;
+
 /// The policy of the network. `symmetric` is whether its routes are.
 pub fn check_balancing(network: &mut Network, symmetric: bool, deflects: bool, checker: &mut Checker<'_>) -> Balancing {
     if network.balancing.0.id() == FLOWLETS {
@@ -28,7 +33,8 @@ pub fn check_balancing(network: &mut Network, symmetric: bool, deflects: bool, c
         checker.fail("network.flowlet_gap", problem, "leave it out, or set network.balancing = \"flowlets\"");
     }
     let gap = network.flowlet_gap.unwrap_or(FLOWLET_GAP);
-    let policy = match Balancing::named(network.balancing.0.id(), gap) {
+    let paths = check_paths(network, checker);
+    let policy = match Balancing::named(network.balancing.0.id(), gap, paths) {
         Some(policy) => policy,
         None => match own("balancing", &mut network.balancing.0, checker) {
             Some(program) => Balancing::Own(program),
@@ -47,6 +53,40 @@ pub fn check_balancing(network: &mut Network, symmetric: bool, deflects: bool, c
         checker.fail("network.balancing", problem, "set it to \"flow-hash\", or use a scheme that does not deflect");
     }
     policy
+}
+
+/// The number of paths among which senders choose; 1 where they do not.
+fn check_paths(network: &mut Network, checker: &mut Checker<'_>) -> u32 {
+    if PathsKind::named(network.balancing.0.id()).is_none() {
+        if network.paths.is_some() {
+            let senders: Vec<String> = PathsKind::NAMES.iter().map(|(id, _)| format!("\"{id}\"")).collect();
+            let right = format!("leave it out, or set network.balancing to one of {}", senders.join(", "));
+            checker.fail("network.paths", "with this network.balancing senders choose no paths", right);
+        }
+        return 1;
+    }
+    let paths = *network.paths.get_or_insert(PATHS);
+    if !paths.is_power_of_two() || paths > 1 << 16 {
+        let right = "write a power of two from 1 to 65536, like 128";
+        checker.fail("network.paths", format!("{paths} is not a possible number of paths"), right);
+    }
+    paths
+}
+
+/// Makes the senders of traffics over RDMA choose paths, where the network's balancing is theirs.
+pub fn spray(network: &NetworkConfig, traffics: &mut [TrafficConfig], checker: &mut Checker<'_>) {
+    let Balancing::Senders(spraying) = network.balancing else { return };
+    for (number, traffic) in traffics.iter_mut().enumerate().filter(|(_, traffic)| traffic.tcp.is_none()) {
+        if traffic.scheme.needs_switches().is_some() {
+            let problem = format!(
+                "switches write into the field of \"{}\" where senders put the number of a path",
+                traffic.scheme.id()
+            );
+            let right = "set network.balancing = \"random\", with which switches choose";
+            checker.fail(&format!("traffic[{number}].scheme"), problem, right);
+        }
+        traffic.endpoint.spraying = Some(spraying);
+    }
 }
 
 /// The queue discipline of the network, where it has one of its own.

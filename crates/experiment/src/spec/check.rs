@@ -1,6 +1,6 @@
 //! Validates a spec that was read.
 
-use super::balancing::deflects;
+use super::balancing::{deflects, spray};
 use super::built::{self, Measure, Sampled, Series};
 use super::checker::Checker;
 use super::document::{self, Document, Place, PortKind, PortSet, Ports, Quantity, Size};
@@ -47,7 +47,10 @@ impl Spec {
         let measure = check_measure(&document, network.as_ref(), &mut checker);
         let from = document.measure.warm_up;
         let window = (from, from.saturating_add(document.measure.window));
-        let traffics = check_traffics(&mut document, network.as_ref(), window, &mut checker);
+        let mut traffics = check_traffics(&mut document, network.as_ref(), window, &mut checker);
+        if let (Some(network), Some((traffics, ..))) = (&network, &mut traffics) {
+            spray(network, traffics, &mut checker);
+        }
         if document.measure.stop_when_done && document.traffic.iter().all(|t| t.size == Some(Size::Endless)) {
             let right = "leave it out, or give some traffic a size";
             checker.fail("measure.stop_when_done", "no message of this spec ever ends", right);

@@ -21,7 +21,7 @@ impl Balance {
     /// Those of these switches; none where packets go by flow.
     pub fn new(plan: &Plan, ports: &[Port], switches: &[Switch]) -> Option<Box<Self>> {
         let balancing = &plan.config.balancing;
-        if balancing.is_by_flow() {
+        if !balancing.is_at_switches() {
             return None;
         }
         let of = |switch: &Switch| with_info(plan, ports, switch, "balancing", |info| balancing.build(info));

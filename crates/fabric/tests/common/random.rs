@@ -2,6 +2,7 @@
 
 use super::*;
 use fanin_cc::aqm::{pi, red};
+use fanin_cc::paths::{PathsKind, Spraying};
 use fanin_fabric::topology::{Dumbbell, FatTree, LeafSpine};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -221,6 +222,7 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
                         anew,
                         pacing_credit: if timeout % 2 == 0 { 0 } else { 3000 },
                         recovery,
+                        spraying: spraying(timeout, scheme),
                         cpu_time,
                         retries: u32::MAX,
                     },
@@ -230,6 +232,15 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
                 }
             },
         )
+}
+
+/// Senders that choose paths, for one traffic in four, where its scheme has them.
+fn spraying(draw: u64, scheme: &str) -> Option<Spraying> {
+    let settings = fanin_cc::Settings::preset(scheme).expect("a listed preset");
+    let fits = settings.needs_switches().is_none() && settings.deflection().is_none();
+    let kinds: Vec<_> = PathsKind::NAMES.iter().filter_map(|(id, _)| PathsKind::named(id)).collect();
+    let kind = kinds[(draw / 4) as usize % kinds.len()];
+    (fits && draw % 4 == 1).then_some(Spraying { kind, paths: 1 << (draw / 32 % 8) })
 }
 
 /// CPU times of receiving hosts, which most have not.

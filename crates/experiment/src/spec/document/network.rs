@@ -35,14 +35,20 @@ pub struct Network {
     /// How packets choose between paths of equal length. Default: "ecmp", or "symmetric" where a scheme needs it.
     pub routing: Option<Routing>,
     /// Which of equally short paths a packet takes at a switch, whatever its scheme: data, ACKs and other control
-    /// packets, but not the frames of links (pauses, InfiniBand's credits). A host with several links always chooses by
-    /// flow. Only "flow-hash" goes with symmetric routes, and with schemes that deflect packets. Also the id of a
+    /// packets, but not the frames of links (pauses, InfiniBand's credits). From "oblivious" on it is the sender that
+    /// chooses, for each packet of RDMA, by a number in it which switches hash (an entropy value in Ultra Ethernet); an
+    /// ACK has the number of the packet that it answers, and TCP goes by flow. A host with several links always chooses
+    /// by flow. Only "flow-hash" goes with symmetric routes, and with schemes that deflect packets. Also the id of a
     /// policy of your own that was loaded, or a table with its `id` and parameters. See load-balancing.md.
     #[serde(default)]
     pub balancing: Balancing,
     /// With balancing "flowlets", the pause after which a flow may take another path. Default: "50 us".
     #[schemars(extend("above" = "0 s", "wrong" = NO_GAP))]
     pub flowlet_gap: Option<Time>,
+    /// With balancing of senders ("oblivious", "bitmap", "reps", "reps-legacy", "mixed"), the number of paths among which
+    /// each of them chooses for each packet: a power of two. Several may be the same links. Default: 128.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<u32>,
     /// What may join the queues of switches. Also the id of a discipline of your own that was loaded, or a table with
     /// its `id` and parameters, which admits, marks or drops packets before that.
     #[serde(default)]

@@ -1,0 +1,109 @@
+//! Senders that choose the path of each packet.
+
+use crate::common::*;
+use fanin_cc::paths::{PathsKind, Spraying};
+use fanin_fabric::topology::{Graph, LeafSpine};
+use fanin_fabric::*;
+use fanin_units::Time;
+
+/// Two leaves of eight hosts and eight spines, all links with 10 Gb/s.
+fn fabric() -> Graph {
+    let link = cable(gbps(10), ns(500));
+    LeafSpine { leaves: 2, hosts: 8, spines: 8, host_link: link, fabric_link: link }.build().unwrap()
+}
+
+const SPINE: u32 = 18;
+
+/// DCTCP whose packets may arrive in any order and take paths by their senders' choice.
+fn sprayed(kind: PathsKind, paths: u32) -> TrafficConfig {
+    let timeout = us(320);
+    let nacks = Rules::UNORDERED;
+    let rules = Rules { cap: Cap::Off, timeout_high: timeout, low_up_to: 0, nacks, tell_scheme: true };
+    let spraying = Some(Spraying { kind, paths });
+    let recovery = Recovery::Selective(rules);
+    TrafficConfig {
+        endpoint: EndpointConfig { timeout, recovery, spraying, ..EndpointConfig::default() },
+        ..traffic("dctcp-rate")
+    }
+}
+
+/// Each host of the first leaf sends a message to one of the second.
+fn across(graph: Graph, traffic: TrafficConfig, packets: u64) -> Simulation {
+    let spraying = traffic.endpoint.spraying.unwrap();
+    let classes = vec![class(false, Marking::Step { above: 30_000, at: MarkAt::Enqueue })];
+    let config = NetworkConfig { balancing: Balancing::Senders(spraying), classes, ..network(graph) };
+    let messages = (0..8).map(|src| message(ns(u64::from(src) * 90), src, 8 + src, packets * PAYLOAD)).collect();
+    let mut sim = simulation(config, vec![traffic], messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    sim
+}
+
+/// Bytes that each spine has sent.
+fn by_spine(sim: &Simulation) -> Vec<u64> {
+    let mut bytes = vec![0; 8];
+    for ((_, from, _), counters) in sim.ports().zip(sim.port_counters()) {
+        if let Some(spine) = from.0.checked_sub(SPINE) {
+            bytes[spine as usize] += counters.bytes;
+        }
+    }
+    bytes
+}
+
+#[test]
+fn many_paths_use_every_spine_alike() {
+    let (least, most) = {
+        let sim = across(fabric(), sprayed(PathsKind::Oblivious, 1024), 1024);
+        assert_eq!(sim.totals().hosts.timeouts, 0);
+        let bytes = by_spine(&sim);
+        (bytes.iter().copied().min().unwrap() as f64, bytes.iter().copied().max().unwrap() as f64)
+    };
+    assert!(most / least < 1.2, "{least} to {most}");
+    // With one path each flow has one spine, and eight flows do not all have another.
+    let bytes = by_spine(&across(fabric(), sprayed(PathsKind::Oblivious, 1), 256));
+    assert!(bytes.contains(&0), "{bytes:?}");
+}
+
+#[test]
+fn a_number_is_a_path() {
+    // With two paths each flow crosses two spines at most.
+    for src in 0..8 {
+        let traffic = sprayed(PathsKind::Oblivious, 2);
+        let balancing = Balancing::Senders(traffic.endpoint.spraying.unwrap());
+        let config = NetworkConfig { balancing, ..network(fabric()) };
+        let mut sim = simulation(config, vec![traffic], vec![message(Time::ZERO, src, 15 - src, 200 * PAYLOAD)]);
+        finish(&mut sim);
+        let large = by_spine(&sim).into_iter().filter(|bytes| *bytes > 50 * PAYLOAD).count();
+        assert!((1..=2).contains(&large), "host {src}: {large} spines");
+    }
+}
+
+#[test]
+fn reps_avoids_a_slow_link_and_oblivious_does_not() {
+    let slow = || {
+        let mut graph = fabric();
+        // All links of one spine have a tenth of their rate.
+        for link in graph.links.iter_mut().filter(|link| link.a.0 == SPINE || link.b.0 == SPINE) {
+            link.rate = gbps(1);
+        }
+        graph
+    };
+    let last = |kind| across(slow(), sprayed(kind, 128), 500).flows().iter().map(|flow| flow.finished).max().unwrap();
+    let (reps, bitmap, oblivious) = (last(PathsKind::Reps), last(PathsKind::Bitmap), last(PathsKind::Oblivious));
+    // Alone 500 packets take 600 us.
+    assert!(reps < us(1_400) && bitmap < oblivious && oblivious > reps + reps, "{reps} {bitmap} {oblivious}");
+}
+
+#[test]
+fn a_path_that_fails_is_found_anew() {
+    let mut graph = fabric();
+    let fails = |link: &&mut topology::Link| link.a.0 == SPINE || link.b.0 == SPINE;
+    for link in graph.links.iter_mut().filter(fails) {
+        link.outages = vec![(us(100), us(300))];
+    }
+    let sim = across(graph, sprayed(PathsKind::Reps, 128), 500);
+    assert!(sim.totals().drops.link_down > 0);
+    // Routes change at once; what was lost is sent again after its timeout.
+    let last = sim.flows().iter().map(|flow| flow.finished).max().unwrap();
+    assert!(last < us(1_400), "{last}");
+}
