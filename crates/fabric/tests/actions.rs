@@ -21,6 +21,17 @@ const ALSO: &[(&str, &[Action])] = &[
     ("rcc", &[Action::IdleRestart]),
     ("dcqcn_vendor", &[Action::Cut, Action::Increase]),
     ("dctcp_rate", &[Action::MarkedWindow]),
+    (
+        "nscc_rccc",
+        &[
+            Action::Cut,
+            Action::Increase,
+            Action::Timeout,
+            Action::CreditSent,
+            Action::CreditRequest,
+            Action::CreditWasted,
+        ],
+    ),
 ];
 
 const NEW_RENO: &[Action] =

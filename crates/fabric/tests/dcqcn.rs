@@ -184,6 +184,9 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "rcc" => &[Cut, Increase, MarkSeen, AckHeld, MarkedWindow],
             "rcc-ecn" | "rcc-ns3" => &[Cut, Increase, MarkSeen, MarkedWindow],
             "ictcp" => &[Increase],
+            "nscc" => &[Cut, Increase],
+            "rccc" => &[],
+            "nscc-rccc" => &[Cut, Increase],
             _ => panic!("say here which actions {preset} counts when a second flow joins for a while at 400 Gb/s"),
         };
         // At 400 Gb/s the byte counter of 10 MB is reached every 200 us, so that 4 ms see every stage.
