@@ -25,6 +25,17 @@ const ALSO: &[(&str, &[Action])] = &[
     ("dcqcn_ns3", NS3),
     ("timely_ns3", NS3),
     ("dctcp_ns3", NS3),
+    (
+        "nscc_rccc",
+        &[
+            Action::Cut,
+            Action::Increase,
+            Action::Timeout,
+            Action::CreditSent,
+            Action::CreditRequest,
+            Action::CreditWasted,
+        ],
+    ),
 ];
 
 /// Those of `ns3_rate.rs`.

@@ -117,9 +117,9 @@ fn every_scheme_acts_under_congestion_and_rests_without() {
             finish(&mut sim);
             check_all_arrived(&sim);
             let acted: u64 = acts(&sim).map(|(_, n)| n).sum();
-            // Two schemes have no actions, and the first interval of another, with a round-trip time of 200 ms, is
-            // longer than the run.
-            assert_eq!(acted > 0, !["none", "fixed-rate", "rcp-ns2"].contains(preset), "{preset}: {acted}");
+            // Two schemes have no actions, credits are all of another, and the first interval of one more, with a
+            // round-trip time of 200 ms, is longer than the run.
+            assert_eq!(acted > 0, !["none", "fixed-rate", "rccc", "rcp-ns2"].contains(preset), "{preset}: {acted}");
             // That of ns-3 has no CNPs: ACKs carry the marks.
             if preset.starts_with("dcqcn") && !preset.contains("ns3") {
                 let get = |a| sim.traffic_counters()[0].actions.get(a);
@@ -184,6 +184,9 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "rcc" => &[Cut, Increase, MarkSeen, AckHeld, MarkedWindow],
             "rcc-ecn" | "rcc-ns3" => &[Cut, Increase, MarkSeen, MarkedWindow],
             "ictcp" => &[Increase],
+            "nscc" => &[Cut, Increase],
+            "rccc" => &[],
+            "nscc-rccc" => &[Cut, Increase],
             _ => panic!("say here which actions {preset} counts when a second flow joins for a while at 400 Gb/s"),
         };
         // At 400 Gb/s the byte counter of 10 MB is reached every 200 us, so that 4 ms see every stage.

@@ -203,12 +203,13 @@ impl Windowed {
 
     #[inline]
     pub(super) fn on_ack<P>(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, P>) {
-        let before = self.window.window;
         let (window, p) = (&mut self.window, &self.parameters);
         let (new, now) = (ack.newly_acked.min(MOST) as i64, cx.now.as_ps());
         window.count(new);
         let rtt = ack.rtt.as_ps();
         window.sample_base(p, rtt);
+        // A lower base lowers the largest window, which is no congestion.
+        let before = window.window.min(window.most);
         let delay = rtt - window.base.min(rtt);
         window.sample_delay(p, delay, ack.ecn_echo);
         let in_flight = ack.in_flight.min(MOST) as i64 - new;
