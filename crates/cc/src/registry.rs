@@ -131,6 +131,7 @@ schemes! {
     nscc::Nscc,
     rccc::Rccc,
     nscc_rccc::NsccRccc,
+    swift::Swift,
     // The last one stands for schemes that are loaded at run time; it has no ids.
     own::Own,
 }

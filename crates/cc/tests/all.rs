@@ -31,5 +31,6 @@ mod rcc;
 mod rccc;
 mod rcp;
 mod registry;
+mod swift;
 mod theory;
 mod timely;

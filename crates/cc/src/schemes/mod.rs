@@ -24,5 +24,6 @@ pub mod own;
 pub mod rcc;
 pub mod rccc;
 pub mod rcp;
+pub mod swift;
 pub mod timely;
 pub mod timely_ns3;
