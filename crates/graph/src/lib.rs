@@ -9,8 +9,10 @@
 #![forbid(unsafe_code)]
 
 mod check;
+pub mod collectives;
 mod ended;
 mod host;
+pub mod job;
 pub mod loggp;
 mod matching;
 mod problem;
@@ -18,6 +20,7 @@ mod stuck;
 
 pub use check::check;
 pub use host::{Host, State, Waiting};
+pub use job::Job;
 pub use matching::Message;
 pub use problem::Problem;
 pub use stuck::stuck;
