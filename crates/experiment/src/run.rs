@@ -131,7 +131,7 @@ fn network(built: &mut Built) -> (ParallelSimulation, Option<String>) {
         None if seen => Err("captures, traces and timelines need one order of all events"),
         None => plan(&network, &traffics, built.threads),
     };
-    let (sim, reason) = match planned {
+    let (mut sim, reason) = match planned {
         Ok(parts) => {
             let count = parts.iter().max().map_or(1, |last| usize::from(*last) + 1);
             let reason = format!("the network is partitioned by racks, and has {count}");
@@ -139,6 +139,9 @@ fn network(built: &mut Built) -> (ParallelSimulation, Option<String>) {
         }
         Err(reason) => (ParallelSimulation::whole(network, traffics, messages), Some(reason.to_string())),
     };
+    if !built.jobs.is_empty() {
+        sim.run_graphs(&built.jobs);
+    }
     (sim, reason.filter(|_| built.threads > 1))
 }
 

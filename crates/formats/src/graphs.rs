@@ -3,8 +3,10 @@
 use crate::chakra::{self, Trace};
 use crate::goal::Goal;
 use crate::{Error, Errors, Warning};
+use fanin_graph::collectives::Method;
+use fanin_graph::job::Wrong;
 use fanin_graph::loggp::{self, Parameters};
-use fanin_graph::{Holds, Problem, Rules, Source, WINDOW, check};
+use fanin_graph::{Holds, Job, Problem, Rules, Source, WINDOW, check};
 use std::path::{Path, PathBuf};
 
 /// Unfinished nodes of a rank that the check sees at once; it sees more where it must.
@@ -78,6 +80,31 @@ impl Graphs {
             Warning { file, line, what }
         };
         errors.or(warnings.iter().map(warning).collect())
+    }
+
+    /// The job of these graphs, with collectives as the messages of their algorithms.
+    ///
+    /// # Errors
+    /// What is broken, and a collective that cannot be carried out.
+    pub fn job(&self, rules: Rules, method: &Method) -> Result<Job, Error> {
+        Job::new(&mut self.sources()?, rules, method).map_err(|wrong| match wrong {
+            Wrong::Source(error) => error,
+            Wrong::Node { rank, id, what } => {
+                let what = format!("rank {rank}: {} {what}", self.name(rank, id));
+                match self {
+                    Self::Goal(goal, file) => Error { file: file.clone(), line: goal.line(rank, id), what },
+                    Self::Chakra(files) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
+                }
+            }
+        })
+    }
+
+    /// Network interfaces of a rank.
+    pub fn interfaces(&self) -> u32 {
+        match self {
+            Self::Goal(goal, _) => goal.interfaces(),
+            Self::Chakra(_) => 1,
+        }
     }
 
     /// When each rank has finished by LogGOPS, in nanoseconds.

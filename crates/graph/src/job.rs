@@ -161,6 +161,26 @@ impl Job {
         Rules { holds: self.rules.0, first_ready: self.rules.1 }
     }
 
+    /// The same job where no node needs a slot.
+    #[must_use]
+    pub fn without_slots(mut self) -> Self {
+        self.ranks.iter_mut().flat_map(|rank| &mut rank.steps).for_each(|step| step.node.slot = None);
+        self
+    }
+
+    /// What a node is called: by its number in the file, and where it is a message of a collective, by that.
+    pub fn name(&self, rank: u32, number: u64) -> String {
+        let step = self.ranks.get(rank as usize).and_then(|program| program.steps.get(number as usize));
+        match step {
+            Some(step) if u64::from(step.within) != number => {
+                let named = self.collectives.get(step.collective as usize).map_or("", |one| one.operation.name());
+                format!("a message of node {} ({named})", step.origin)
+            }
+            Some(step) => format!("node {}", step.origin),
+            None => format!("node {number}"),
+        }
+    }
+
     /// Nodes of all ranks.
     pub fn nodes(&self) -> usize {
         self.ranks.iter().map(|rank| rank.steps.len()).sum()

@@ -6,7 +6,7 @@ use super::document::Document;
 use super::source::Source;
 use crate::error::Problems;
 use fanin_engine::Streams;
-use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
+use fanin_fabric::{Message, NetworkConfig, Placed, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload::{Expected, FlowList, ListedFlow, Pattern, Places, merge};
 use serde_json::Value;
@@ -92,10 +92,18 @@ impl CheckedSpec {
         let triggers = |pattern: &Pattern| matches!(pattern, Pattern::List(list) if list.has_triggers());
         let one_thread =
             self.workloads.iter().any(|w| triggers(&w.pattern)).then_some("htsim's triggers act between hosts at once");
+        let placed = |(number, workload): (u16, &fanin_workload::Traffic)| match &workload.pattern {
+            Pattern::Graph(graph) => {
+                let (start, job, hosts) = (workload.start, graph.job.clone(), graph.hosts.clone());
+                Some(Placed { traffic: number, start, job, hosts })
+            }
+            _ => None,
+        };
         Ok(Built {
             network: self.network.clone(),
             traffics: self.traffics.clone(),
             messages,
+            jobs: (0..).zip(&self.workloads).filter_map(placed).collect(),
             measure: self.measure.clone(),
             warnings: self.warnings.clone(),
             threads: 1,
@@ -131,6 +139,7 @@ impl CheckedSpec {
             traffic: flow.traffic,
             group: flow.group,
             senders: flow.senders,
+            sent_by: flow.sent_by,
             dependency: fanin_fabric::Dependency {
                 after: flow.dependency.after,
                 in_turn: flow.dependency.in_turn,

@@ -15,6 +15,7 @@ mod credits;
 pub mod document;
 mod dscp;
 mod faults;
+mod graphs;
 mod host_names;
 mod lanes;
 mod network;

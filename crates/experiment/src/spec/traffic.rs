@@ -3,6 +3,7 @@
 
 use super::checker::Checker;
 use super::credits::credit_class;
+use super::graphs::is_graph;
 use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Restart, ServiceTime, Size, Tcp, Traffic, Transport,
 };
@@ -137,9 +138,10 @@ fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
 }
 
 /// The properties of the network that traffics need.
-struct Setting<'a> {
-    places: Places,
-    hosts: u32,
+pub(super) struct Setting<'a> {
+    pub(super) places: Places,
+    pub(super) hosts: u32,
+    pub(super) seed: u64,
     names: &'a [String],
     host_names: OnceCell<HostNames>,
 }
@@ -150,7 +152,7 @@ impl<'a> Setting<'a> {
         let (host_links, tor_uplinks) = graph.capacities();
         let places = Places { rack_of: graph.rack_of(), nic_rate: graph.nic_rate(), host_links, tor_uplinks };
         let names = &graph.names[..graph.hosts as usize];
-        Self { places, hosts: graph.hosts, names, host_names: OnceCell::new() }
+        Self { places, hosts: graph.hosts, seed: network.seed, names, host_names: OnceCell::new() }
     }
 
     /// The hosts by name; built only if a traffic names hosts.
@@ -374,6 +376,11 @@ impl One<'_, '_> {
                 self.fail("size", "the messages of a list have their own sizes", "leave it out");
                 None
             }
+            (pattern, Some(_)) if is_graph(pattern) => {
+                self.fail("size", "the messages of this pattern have their own sizes", "leave it out");
+                None
+            }
+            (pattern, None) if is_graph(pattern) => Some(SizeDistribution::Fixed(1)),
             (Pattern::Query { total: Some(_), .. }, Some(_)) => {
                 self.fail("size", "pattern.total already sets the size of answers", "leave one of them out");
                 None
@@ -433,10 +440,18 @@ impl One<'_, '_> {
                 let hosts = self.hosts("pattern.hosts", hosts, setting)?;
                 workload::Pattern::Permutation(workload::Permutation { hosts, size, jitter: *jitter, every: *every })
             }
-            Pattern::AllToAll { hosts } => {
+            Pattern::AllToAll(of) if of.size.is_none() => {
+                let hosts = self.only_hosts(of)?;
                 let hosts = self.hosts("pattern.hosts", hosts, setting)?;
                 workload::Pattern::AllToAll(workload::AllToAll { hosts, size })
             }
+            Pattern::AllToAll(_)
+            | Pattern::AllReduce(_)
+            | Pattern::AllGather(_)
+            | Pattern::ReduceScatter(_)
+            | Pattern::Broadcast(_)
+            | Pattern::Goal { .. }
+            | Pattern::Chakra { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
             Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
                 let amount = match (*pairs, load, *count) {
                     (Pairs::OneToOne, ..) => LongFlows::OneToOne,
@@ -543,7 +558,13 @@ impl One<'_, '_> {
                 ("the number of flows is missing", "give a load, or pattern.count")
             }
             Pattern::Permutation { .. }
-            | Pattern::AllToAll { .. }
+            | Pattern::AllToAll(_)
+            | Pattern::AllReduce(_)
+            | Pattern::AllGather(_)
+            | Pattern::ReduceScatter(_)
+            | Pattern::Broadcast(_)
+            | Pattern::Goal { .. }
+            | Pattern::Chakra { .. }
             | Pattern::Query { .. }
             | Pattern::List { .. }
             | Pattern::Hpcc { .. }
@@ -650,7 +671,7 @@ impl One<'_, '_> {
     }
 
     /// The numbers of named hosts; the outer `None` after adding a problem.
-    fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
+    pub(super) fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
         let Some(names) = names else { return Some(None) };
         let path = format!("{}.{key}", self.path);
         let numbers = self.checker.named(names, &path, |name| match setting.number_of().get(name) {
