@@ -15,6 +15,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod graphs;
+
 /// One column: name, whether it has nulls, values.
 type Column = (&'static str, bool, ArrayRef);
 
@@ -28,7 +30,7 @@ pub const UNIT: &str = "unit";
 pub type Make = fn(&Run) -> Result<RecordBatch, RecordError>;
 
 /// Every table by name.
-pub const ALL: [(&str, Make); 10] = [
+pub const ALL: [(&str, Make); 13] = [
     ("flows", flows),
     ("ports", ports),
     ("classes", classes),
@@ -39,6 +41,9 @@ pub const ALL: [(&str, Make); 10] = [
     ("hops", hops),
     ("host_waits", host_waits),
     ("pauses", pauses),
+    ("ranks", graphs::ranks),
+    ("collectives", graphs::collectives),
+    ("nodes", graphs::nodes),
 ];
 
 fn batch(

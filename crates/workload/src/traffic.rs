@@ -1,8 +1,8 @@
 //! One kind of traffic, as a pattern of flows.
 
 use crate::{
-    AllToAll, Arrivals, Draws, ENDLESS, Expected, Flow, FlowList, Flows, Graph, Incast, Long, Permutation, Places, Poisson,
-    Query, SizeDistribution, WorkloadError,
+    AllToAll, Arrivals, Draws, ENDLESS, Expected, Flow, FlowList, Flows, Graph, Incast, Long, Permutation, Places,
+    Poisson, Query, SizeDistribution, WorkloadError,
 };
 use fanin_engine::Streams;
 use fanin_units::Time;

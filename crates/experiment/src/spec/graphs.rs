@@ -125,7 +125,9 @@ impl One<'_, '_> {
     fn file(&mut self, file: &mut String) -> Option<Graphs> {
         let key = format!("{}.pattern.file", self.path);
         let path = self.checker.source.folder.join(&*file);
-        if let Some(absolute) = std::path::absolute(&path).ok().and_then(|path| path.into_os_string().into_string().ok()) {
+        if let Some(absolute) =
+            std::path::absolute(&path).ok().and_then(|path| path.into_os_string().into_string().ok())
+        {
             *file = absolute;
         }
         let graphs = match Graphs::open(&path) {
@@ -185,7 +187,9 @@ impl One<'_, '_> {
         let ns = compute.as_ps() / 1000;
         let wrong = match () {
             () if repeat == 0 => Some(("repeat", "it is 0".to_string(), "write at least 1")),
-            () if compute.as_ps() % 1000 != 0 => Some(("compute", format!("{compute} is no whole number of ns"), "round it")),
+            () if compute.as_ps() % 1000 != 0 => {
+                Some(("compute", format!("{compute} is no whole number of ns"), "round it"))
+            }
             () if ns > LONGEST => Some(("compute", format!("{compute} is too long"), "write at most 2^53 ns")),
             () if size.get() > LARGEST => Some(("size", format!("{size} is too large"), "write at most 2^50 B")),
             () => None,
@@ -213,7 +217,12 @@ impl One<'_, '_> {
             for _ in 0..repeat {
                 for kind in [Kind::Delay { ns }, Kind::Collective { operation, bytes, group: 0 }] {
                     let id = nodes.len() as u64;
-                    nodes.push(Node { id, kind, after_end: id.checked_sub(1).into_iter().collect(), ..Node::default() });
+                    nodes.push(Node {
+                        id,
+                        kind,
+                        after_end: id.checked_sub(1).into_iter().collect(),
+                        ..Node::default()
+                    });
                 }
             }
             Listed::new(nodes)

@@ -3,10 +3,10 @@
 
 use super::checker::Checker;
 use super::credits::credit_class;
-use super::graphs::is_graph;
 use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Restart, ServiceTime, Size, Tcp, Traffic, Transport,
 };
+use super::graphs::is_graph;
 use super::host_names::HostNames;
 use super::one::One;
 use super::scheme::{SchemeChoice, SchemeId};
@@ -671,7 +671,12 @@ impl One<'_, '_> {
     }
 
     /// The numbers of named hosts; the outer `None` after adding a problem.
-    pub(super) fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
+    pub(super) fn hosts(
+        &mut self,
+        key: &str,
+        names: &Option<Vec<String>>,
+        setting: &Setting<'_>,
+    ) -> Option<Option<Vec<u32>>> {
         let Some(names) = names else { return Some(None) };
         let path = format!("{}.{key}", self.path);
         let numbers = self.checker.named(names, &path, |name| match setting.number_of().get(name) {
