@@ -33,8 +33,8 @@ def folder(tmp_path: Path, tiny: Path) -> Path:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("run trace.et", "trace.et: a Chakra execution trace, which Fanin cannot run yet"),
-        ("run all.goal", "all.goal: a GOAL schedule, which Fanin cannot run yet"),
+        ("run trace.et", "trace.et: a Chakra execution trace, which runs with fanin run trace.et --network"),
+        ("run all.goal", "all.goal: a GOAL schedule, which runs with fanin run all.goal --network"),
         ("run matrix.cm", "matrix.cm: a connection matrix of htsim"),
         ("explain tree.topo", "tree.topo: a topology of htsim, which runs with its matrix"),
         ("run config.txt", "config.txt: a configuration of the ns-3 HPCC simulator"),

@@ -61,7 +61,7 @@ trace = ["queries:3"]
 """
 
 # Trees of pauses have tests of their own (test_pause_trees.py): they need pauses that were recorded.
-KINDS = {kind: draw for kind, draw in plot.KINDS.items() if kind != "pause-trees"}
+KINDS = {kind: draw for kind, draw in plot.KINDS.items() if kind not in ("pause-trees", "ranks")}
 
 
 def run(tail: str, *changes: str, scheme: str | None = None) -> fanin.Result:
