@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fanin import _core
+from fanin.runs import Job, SpecLike
 from fanin.spec import read_toml
 
 
@@ -53,6 +55,20 @@ def spec(
         "traffic": [{"name": "job", "scheme": scheme, "pattern": {"kind": kind, "file": str(graph.resolve())}}],
         "measure": {"window": LONGEST, "stop_when_done": True},
     }
+
+
+def write(
+    given: SpecLike, out: str | os.PathLike[str], *, traffic: str | None = None, set: Sequence[str] = ()  # noqa: A002
+) -> list[Path]:
+    """Writes the job of a spec, of a GOAL schedule or of Chakra traces, with collectives as their messages.
+
+    The format follows from `out`: a GOAL schedule where it ends in `.goal` (text) or `.bin`, otherwise Chakra traces
+    `OUT.RANK.et`. Of a spec it is the job of a `traffic`, by default of the first that has one; `set` changes single
+    keys. Returns the files. Raises `SpecError`, also for a node that the format cannot express.
+    """
+    if not isinstance(given, Mapping) and is_one(given):
+        return _core.graphs_write(os.fspath(given), os.fspath(out))
+    return _core.job_write(Job.of(given, set), os.fspath(out), traffic)
 
 
 LONGEST = "100 s"

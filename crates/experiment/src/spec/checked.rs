@@ -10,6 +10,7 @@ use fanin_fabric::{Message, NetworkConfig, Placed, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload::{Expected, FlowList, ListedFlow, Pattern, Places, merge};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// A validated spec with all defaults filled in. Only [`Spec::check`](super::Spec::check) creates one.
 #[derive(Clone, Debug)]
@@ -109,6 +110,24 @@ impl CheckedSpec {
             threads: 1,
             one_thread,
         })
+    }
+
+    /// Writes the job of a traffic, by default of the first that has one: a GOAL schedule to a file that ends in `.goal`
+    /// or `.bin`, otherwise Chakra traces. Returns the files.
+    ///
+    /// # Errors
+    /// There is no such job, or it cannot be written.
+    pub fn write_job(&self, traffic: Option<&str>, out: &Path) -> Result<Vec<PathBuf>, String> {
+        let named = self.workloads.iter().zip(&self.document.traffic);
+        let mut jobs = named.filter_map(|(workload, of)| match &workload.pattern {
+            Pattern::Graph(graph) if traffic.is_none_or(|name| of.name == name) => Some(&graph.job),
+            _ => None,
+        });
+        let job = jobs.next().ok_or_else(|| match traffic {
+            Some(name) => format!("there is no traffic \"{name}\" with a job; name one of a collective"),
+            None => "no traffic has a job; one with pattern = { kind = \"all-reduce\", ... } has".to_string(),
+        })?;
+        fanin_formats::graphs::write(job, out).map_err(|error| error.to_string())
     }
 
     /// The messages of a run in order of start times, with flows of the caller added; the same ones for every call.
