@@ -163,7 +163,10 @@ fn broken_patterns_are_named_with_key_and_what_is_right() {
         ("{ kind = \"all-reduce\", size = \"1 MB\", algorithm = \"rings\" }", "it has ring, halving-doubling"),
         ("{ kind = \"all-reduce\", size = \"1 MB\", server = 3, algorithm = \"hierarchical\" }", "a divisor of the 8"),
         ("{ kind = \"all-reduce\", size = \"7 B\" }", "pattern.size: 7 B are too few for 8 ranks"),
-        ("{ kind = \"all-gather\", size = \"1001 B\" }", "pattern.size: 1001 B cannot be divided among 8 ranks equally"),
+        (
+            "{ kind = \"all-gather\", size = \"1001 B\" }",
+            "pattern.size: 1001 B cannot be divided among 8 ranks equally",
+        ),
         ("{ kind = \"broadcast\", size = \"1 MB\", channels = 0 }", "pattern.channels: it is 0"),
         ("{ kind = \"broadcast\", size = \"1 MB\", hosts = [\"h0\"] }", "pattern.hosts: 1 hosts are too few"),
         ("{ kind = \"broadcast\", size = \"1 MB\", root = 1 }", "pattern.root: unknown key"),

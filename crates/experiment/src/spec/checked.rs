@@ -112,6 +112,12 @@ impl CheckedSpec {
         })
     }
 
+    /// The names of traffics whose messages are sent by nodes of a job.
+    pub fn jobs(&self) -> impl Iterator<Item = &str> {
+        let named = self.workloads.iter().zip(&self.document.traffic);
+        named.filter(|(workload, _)| matches!(workload.pattern, Pattern::Graph(_))).map(|(_, of)| of.name.as_str())
+    }
+
     /// Writes the job of a traffic, by default of the first that has one: a GOAL schedule to a file that ends in `.goal`
     /// or `.bin`, otherwise Chakra traces. Returns the files.
     ///

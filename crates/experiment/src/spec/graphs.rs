@@ -2,7 +2,7 @@
 
 use super::document::{Collective, Pattern, Placement, Slots};
 use super::one::One;
-use super::traffic::Setting;
+use super::setting::Setting;
 use crate::error::Problem;
 use fanin_engine::Streams;
 use fanin_formats::graphs::Graphs;

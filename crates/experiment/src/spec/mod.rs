@@ -25,6 +25,7 @@ mod rdma;
 mod read;
 mod room;
 mod scheme;
+mod setting;
 mod shape;
 mod source;
 #[cfg(test)]

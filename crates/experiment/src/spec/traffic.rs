@@ -7,9 +7,9 @@ use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Restart, ServiceTime, Size, Tcp, Traffic, Transport,
 };
 use super::graphs::is_graph;
-use super::host_names::HostNames;
 use super::one::One;
 use super::scheme::{SchemeChoice, SchemeId};
+use super::setting::Setting;
 use super::shape::advice;
 use super::topology_file;
 use crate::error::{Problem, Problems};
@@ -25,7 +25,6 @@ use fanin_units::Time;
 use fanin_workload as workload;
 use fanin_workload::{Cdf, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
 use serde_json::{Map, Value};
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -134,34 +133,6 @@ fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
                 .warnings
                 .push(format!("the traffics offer {:.0} % of {name}: queues grow without bound", sum * 100.0));
         }
-    }
-}
-
-/// The properties of the network that traffics need.
-pub(super) struct Setting<'a> {
-    pub(super) places: Places,
-    pub(super) hosts: u32,
-    pub(super) seed: u64,
-    names: &'a [String],
-    host_names: OnceCell<HostNames>,
-}
-
-impl<'a> Setting<'a> {
-    fn new(network: &'a NetworkConfig) -> Self {
-        let graph = &network.graph;
-        let (host_links, tor_uplinks) = graph.capacities();
-        let places = Places { rack_of: graph.rack_of(), nic_rate: graph.nic_rate(), host_links, tor_uplinks };
-        let names = &graph.names[..graph.hosts as usize];
-        Self { places, hosts: graph.hosts, seed: network.seed, names, host_names: OnceCell::new() }
-    }
-
-    /// The hosts by name; built only if a traffic names hosts.
-    fn host_names(&self) -> &HostNames {
-        self.host_names.get_or_init(|| HostNames::new(self.names))
-    }
-
-    fn number_of(&self) -> &HashMap<String, u32> {
-        self.host_names().number_of()
     }
 }
 

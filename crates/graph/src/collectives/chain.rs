@@ -1,6 +1,6 @@
 //! A chain: each place passes on what it has got.
 
-use super::{Plan, Shape};
+use super::plan::{Plan, Shape};
 
 /// From place 0 along the places.
 pub(super) fn broadcast(shape: &Shape, plan: &mut Plan) -> Result<(), String> {

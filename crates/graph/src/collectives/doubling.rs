@@ -1,6 +1,6 @@
 //! Exchanges between places whose numbers differ in one bit.
 
-use super::{Plan, Shape, block};
+use super::plan::{Plan, Shape, block};
 
 /// Halving: in steps j = 1..x, place p exchanges half of its present range with p xor n/2^j. Only for n = 2^x.
 pub(super) fn reduce_scatter(shape: &Shape, plan: &mut Plan) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! All-to-all: each place has a block for each other.
 
-use super::{Plan, Shape, block};
+use super::plan::{Plan, Shape, block};
 
 /// All at once, beginning with the next place.
 pub(super) fn direct(shape: &Shape, plan: &mut Plan) -> Result<(), String> {

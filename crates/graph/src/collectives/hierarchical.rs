@@ -1,8 +1,8 @@
 //! All-reduce in three phases: reduce-scatter in the server, all-reduce on each rail, all-gather in the server, each as
 //! a ring.
 
+use super::plan::{Plan, Shape, block};
 use super::ring::steps;
-use super::{Plan, Shape, block};
 
 /// Rank r is GPU r mod g of server r / g, and the ranks of a rail are those with the same GPU.
 pub(super) fn all_reduce(shape: &Shape, plan: &mut Plan) -> Result<(), String> {

@@ -9,49 +9,13 @@ mod chain;
 mod doubling;
 mod exchange;
 mod hierarchical;
+mod plan;
 mod ring;
 mod tree;
 
 use crate::Operation;
-
-/// What an algorithm needs to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// How many ranks there are.
-    pub ranks: u32,
-    /// Bytes by nccl-tests' counting: the vector of an all-reduce, a broadcast or a reduce-scatter, the result of an
-    /// all-gather, what each rank has for the others and itself in an all-to-all.
-    pub bytes: u64,
-    /// Ranks of a server, for hierarchical algorithms and for the order of channels.
-    pub server: Option<u32>,
-}
-
-/// A message between two places.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transfer {
-    /// The place that sends it.
-    pub from: u32,
-    /// The place that receives it.
-    pub to: u32,
-    /// Its size.
-    pub bytes: u64,
-    /// Transfers that must have arrived at the place that sends it.
-    pub after: Vec<u32>,
-}
-
-/// The messages of a collective. A place sends what is ready at once in their order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// In an order in which each comes after those that it waits for.
-    pub transfers: Vec<Transfer>,
-}
-
-impl Plan {
-    fn send(&mut self, (from, to): (u32, u32), bytes: u64, after: impl IntoIterator<Item = u32>) -> u32 {
-        self.transfers.push(Transfer { from, to, bytes, after: after.into_iter().collect() });
-        self.transfers.len() as u32 - 1
-    }
-}
+use plan::block;
+pub use plan::{Plan, Shape, Transfer};
 
 /// An algorithm of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -167,12 +131,6 @@ pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Re
 fn order(ranks: u32, server: Option<u32>, channel: u32) -> Vec<u32> {
     let server = server.filter(|server| ranks.is_multiple_of(*server.max(&1))).unwrap_or(1).max(1);
     (0..ranks).map(|place| place / server * server + (place + channel) % server).collect()
-}
-
-/// Bytes of a block of a vector in n blocks.
-fn block(bytes: u64, number: u64, blocks: u64) -> u64 {
-    let edge = |number: u64| (u128::from(bytes) * u128::from(number) / u128::from(blocks)) as u64;
-    edge(number + 1) - edge(number)
 }
 
 /// nccl-tests' factor of bus bandwidth: busbw = algbw x f (PERFORMANCE.md of nccl-tests).

@@ -1,6 +1,6 @@
 //! Rings: each place sends to the next one.
 
-use super::{Plan, Shape, block};
+use super::plan::{Plan, Shape, block};
 
 /// Steps k = 0..n-2: place p sends block (p - 1 - k) mod n, reduced so far, to p + 1, and ends with block p.
 pub(super) fn reduce_scatter(shape: &Shape, plan: &mut Plan) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! Binary trees as NCCL lays them out.
 
-use super::{Plan, Shape, block};
+use super::plan::{Plan, Shape, block};
 
 /// Up to the root and down again.
 pub(super) fn all_reduce(shape: &Shape, plan: &mut Plan) -> Result<(), String> {

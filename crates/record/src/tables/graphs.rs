@@ -1,6 +1,6 @@
 //! Tables of jobs: ranks, collectives, nodes.
 
-use super::{Column, batch, few, host_names, labels, u32s, u64s};
+use super::column::{Column, batch, few, host_names, labels, u32s, u64s};
 use crate::jobs::{Whole, collectives as whole};
 use crate::{RecordError, Run};
 use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
