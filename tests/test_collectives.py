@@ -95,8 +95,10 @@ def test_collectives_of_traces_become_messages(command_here: Command) -> None:
     assert faster["job_us"] < found["job_us"]
 
 
-def test_what_cannot_run_is_an_error(command_here: Command) -> None:
-    def refused(*line: object) -> str:
+def test_what_cannot_run_is_an_error(command_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").write_text("seed = 1\n")
+
+    def refused(*line: str | Path) -> str:
         done = command_here("run", *line, "--scheme", "none")
         assert done.returncode == WRONG_SPEC, done.stdout + done.stderr
         return done.stderr

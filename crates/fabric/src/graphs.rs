@@ -6,7 +6,7 @@
 //! collective with the last of its messages at its rank. Nothing here acts on another host, so a network may be cut.
 
 use crate::graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
-use fanin_graph::{Host, Job, Kind, Message};
+use fanin_graph::{Host, Job, Kind, Message, Node};
 use fanin_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -232,7 +232,12 @@ impl Rank {
         let program = &placed.job.ranks[rank as usize];
         let mut host = Host::new(placed.job.rules(), usize::MAX);
         for step in &program.steps {
-            host.add(&step.node);
+            // The parts of a collective meet those of other ranks, not the collective itself.
+            let kind = match step.node.kind {
+                Kind::Collective { .. } => Kind::Delay { ns: 0 },
+                kind => kind,
+            };
+            host.add(&Node { kind, ..step.node.clone() });
         }
         let known = Known { message: NONE, place: NONE, start: Time::ZERO };
         Self {
@@ -268,9 +273,10 @@ impl Rank {
             while let Some(at) = self.host.take() {
                 let waiting = self.host.node(at);
                 let node = waiting.id as u32;
-                self.begin(node, at, waiting.kind, now);
+                let steps = &jobs[self.record.job as usize].job.ranks[self.program].steps[node as usize..];
+                self.begin(node, at, steps[0].node.kind, now);
                 let message = self.host.start(at);
-                match waiting.kind {
+                match steps[0].node.kind {
                     Kind::Delay { ns: 0 } => over.push(node),
                     Kind::Delay { ns } => {
                         let end = now.saturating_add(Time::from_ps(ns.saturating_mul(1000)));
@@ -280,8 +286,7 @@ impl Rank {
                     Kind::Recv { .. } if message.is_some() => done |= self.ended(node, now, jobs),
                     Kind::Recv { .. } => {}
                     Kind::Collective { .. } => {
-                        let steps = &jobs[self.record.job as usize].job.ranks[self.program].steps[node as usize + 1..];
-                        match steps.iter().take_while(|step| step.within == node).count() as u32 {
+                        match steps[1..].iter().take_while(|step| step.within == node).count() as u32 {
                             0 => over.push(node),
                             parts => _ = self.parts.insert(node, parts),
                         }

@@ -3,6 +3,7 @@
 use crate::Run;
 use fanin_fabric::CollectiveRecord;
 use fanin_graph::collectives::bus_factor;
+use fanin_graph::{Kind, Problem};
 use fanin_units::Time;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -125,7 +126,12 @@ pub(crate) fn unfinished(run: &Run) -> Vec<String> {
         if count == 0 {
             continue;
         }
-        let problems = run.graphs.stuck(number);
+        let mut problems = run.graphs.stuck(number);
+        // Messages that wait say more than the collective that waits for them, and than a computation.
+        let waits = |problem: &Problem| !matches!(problem, Problem::Unended { kind: Kind::Delay { .. }, .. });
+        if problems.iter().any(waits) {
+            problems.retain(waits);
+        }
         let texts = problems.iter().take(NAMED).map(|problem| problem.text(&|rank, id| placed.job.name(rank, id)));
         let mut text = texts.collect::<Vec<_>>().join("; ");
         if problems.len() > NAMED {

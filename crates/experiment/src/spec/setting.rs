@@ -1,6 +1,8 @@
 //! What traffics need to know of their network.
 
 use super::host_names::HostNames;
+use super::one::One;
+use super::shape::advice;
 use fanin_fabric::NetworkConfig;
 use fanin_workload::Places;
 use std::cell::OnceCell;
@@ -31,5 +33,26 @@ impl<'a> Setting<'a> {
 
     pub(super) fn number_of(&self) -> &HashMap<String, u32> {
         self.host_names().number_of()
+    }
+}
+
+impl One<'_, '_> {
+    /// The numbers of named hosts; the outer `None` after adding a problem.
+    pub(super) fn hosts(
+        &mut self,
+        key: &str,
+        names: &Option<Vec<String>>,
+        setting: &Setting<'_>,
+    ) -> Option<Option<Vec<u32>>> {
+        let Some(names) = names else { return Some(None) };
+        let path = format!("{}.{key}", self.path);
+        let numbers = self.checker.named(names, &path, |name| match setting.number_of().get(name) {
+            Some(number) => Ok(*number),
+            None => {
+                let right = advice(name, setting.number_of().keys().map(String::as_str));
+                Err((format!("there is no host \"{name}\""), right))
+            }
+        });
+        (numbers.len() == names.len()).then_some(Some(numbers))
     }
 }

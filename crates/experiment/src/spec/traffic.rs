@@ -640,23 +640,4 @@ impl One<'_, '_> {
         let receivers = self.hosts("pattern.receivers", receivers, setting);
         Some(Hosts { senders: senders?, receivers: receivers?, inter_rack_only })
     }
-
-    /// The numbers of named hosts; the outer `None` after adding a problem.
-    pub(super) fn hosts(
-        &mut self,
-        key: &str,
-        names: &Option<Vec<String>>,
-        setting: &Setting<'_>,
-    ) -> Option<Option<Vec<u32>>> {
-        let Some(names) = names else { return Some(None) };
-        let path = format!("{}.{key}", self.path);
-        let numbers = self.checker.named(names, &path, |name| match setting.number_of().get(name) {
-            Some(number) => Ok(*number),
-            None => {
-                let right = advice(name, setting.number_of().keys().map(String::as_str));
-                Err((format!("there is no host \"{name}\""), right))
-            }
-        });
-        (numbers.len() == names.len()).then_some(Some(numbers))
-    }
 }
