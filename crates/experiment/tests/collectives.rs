@@ -129,8 +129,8 @@ fn bandwidths_and_times_are_those_of_nccl_tests_and_of_ranks() {
     let outcome = run_spec(&star(8, ("400 Gbps", "500 ns"), (4096, 62, 66), pattern));
     let summary = summarise(&outcome.run, SizeRange::ALL, false);
     let job = summary.traffics[0].job.as_ref().unwrap();
-    // The second begins for all ranks at once, when the last send of the first is acknowledged: 2 a + 2 d later.
-    let ended = 156_612_760.0 + 2.0 * 1_320.0 + 2.0 * 500_000.0;
+    // The second begins for all ranks at once, 3 us after the last byte of the first.
+    let ended = 156_612_760.0;
     let each = ended / 1e6;
     assert_eq!((job.ranks, job.unfinished, job.collectives), (8, 0, 2));
     assert!((job.time_us.unwrap() - 2.0 * (3.0 + each)).abs() < 1e-9, "{job:?} {each}");
@@ -165,7 +165,7 @@ fn broken_patterns_are_named_with_key_and_what_is_right() {
         ("{ kind = \"all-reduce\", size = \"7 B\" }", "pattern.size: 7 B are too few for 8 ranks"),
         (
             "{ kind = \"all-gather\", size = \"1001 B\" }",
-            "pattern.size: 1001 B cannot be divided among 8 ranks equally",
+            "pattern.size: 1.001 KB cannot be divided among 8 ranks equally",
         ),
         ("{ kind = \"broadcast\", size = \"1 MB\", channels = 0 }", "pattern.channels: it is 0"),
         ("{ kind = \"broadcast\", size = \"1 MB\", hosts = [\"h0\"] }", "pattern.hosts: 1 hosts are too few"),
@@ -176,4 +176,16 @@ fn broken_patterns_are_named_with_key_and_what_is_right() {
         let found = wrong(pattern);
         assert!(found.contains(said), "{pattern}: {found}");
     }
+}
+
+/// Traces of the repository of ASTRA-sim, in the data of `formats`: a collective of a trace is that of a spec.
+#[test]
+fn a_trace_takes_what_its_collective_takes() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data");
+    let file = data.join("all_reduce/all_reduce.0.et");
+    let pattern = format!("{{ kind = \"chakra\", file = {:?} }}", file.display().to_string());
+    let text = star(4, ("400 Gbps", "500 ns"), (4096, 62, 66), &pattern);
+    let outcome = run_spec(&text);
+    let job = summarise(&outcome.run, SizeRange::ALL, false).traffics[0].job.clone().unwrap();
+    assert_eq!((job.time_us, job.exposed_us), (Some(38.439), 38.439));
 }

@@ -12,7 +12,7 @@ pub struct RankRecord {
     pub rank: u32,
     /// When its job began.
     pub start: Time,
-    /// When its last node ended.
+    /// When its last node ended, without the ACKs of a collective's messages.
     pub finish: Time,
     /// Time with a computation under way.
     pub computing: Time,
@@ -57,7 +57,7 @@ pub struct CollectiveRecord {
     pub rank: u32,
     /// When the rank entered it.
     pub start: Time,
-    /// When the last of its messages ended there.
+    /// When the last of its receives ended there, or of its sends where it has no receives.
     pub end: Time,
 }
 

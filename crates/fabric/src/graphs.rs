@@ -3,9 +3,10 @@
 //! At an instant of a host, what the network delivers comes first, in the network's order, then delays that end, by
 //! number of node, and then everything that is ready is started, by number, until nothing is: sends are posted in this
 //! order. A send ends with its last ACK, a receive when it is posted and its message has arrived completely, and a
-//! collective with the last of its messages at its rank. Nothing here acts on another host, so a network may be cut.
+//! collective at a rank with the last of its receives there, or of its sends where it has no receives. Nothing here acts on another host, so a network may be cut.
 
 use crate::graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
+use fanin_graph::job::Step;
 use fanin_graph::{Host, Job, Kind, Message, Node};
 use fanin_units::Time;
 use std::cmp::Reverse;
@@ -70,8 +71,8 @@ struct Rank {
     nodes: Vec<Known>,
     /// Nodes that have not ended.
     left: usize,
-    /// Unfinished messages of each collective that is under way.
-    parts: HashMap<u32, u32>,
+    /// Of each collective that is under way, the unfinished messages that it waits for, and whether those are receives.
+    parts: HashMap<u32, (u32, bool)>,
     is_due: bool,
     /// Computations, and sends, receives and collectives under way, and since when.
     computing: u32,
@@ -227,6 +228,10 @@ impl Graphs {
     }
 }
 
+fn is_receive(step: &Step) -> bool {
+    matches!(step.node.kind, Kind::Recv { .. })
+}
+
 impl Rank {
     fn new(placed: &Placed, job: u32, rank: u32, log_limit: usize) -> Self {
         let program = &placed.job.ranks[rank as usize];
@@ -274,7 +279,7 @@ impl Rank {
                 let waiting = self.host.node(at);
                 let node = waiting.id as u32;
                 let steps = &jobs[self.record.job as usize].job.ranks[self.program].steps[node as usize..];
-                self.begin(node, at, steps[0].node.kind, now);
+                self.begin(node, at, &steps[0], now);
                 let message = self.host.start(at);
                 match steps[0].node.kind {
                     Kind::Delay { ns: 0 } => over.push(node),
@@ -286,9 +291,11 @@ impl Rank {
                     Kind::Recv { .. } if message.is_some() => done |= self.ended(node, now, jobs),
                     Kind::Recv { .. } => {}
                     Kind::Collective { .. } => {
-                        match steps[1..].iter().take_while(|step| step.within == node).count() as u32 {
+                        let parts = || steps[1..].iter().take_while(|step| step.within == node);
+                        let receives = parts().filter(|step| is_receive(step)).count() as u32;
+                        match if receives > 0 { receives } else { parts().count() as u32 } {
                             0 => over.push(node),
-                            parts => _ = self.parts.insert(node, parts),
+                            parts => _ = self.parts.insert(node, (parts, receives > 0)),
                         }
                     }
                 }
@@ -302,14 +309,14 @@ impl Rank {
         }
     }
 
-    fn begin(&mut self, node: u32, place: u32, kind: Kind, now: Time) {
+    fn begin(&mut self, node: u32, place: u32, step: &Step, now: Time) {
         let known = &mut self.nodes[node as usize];
         (known.place, known.start) = (place, now);
-        self.count(kind, now, 1);
+        self.count(step, now, 1);
     }
 
     /// Accounts for the time since the last change, then for a node that starts or ends.
-    fn count(&mut self, kind: Kind, now: Time, change: i32) {
+    fn count(&mut self, step: &Step, now: Time, change: i32) {
         let passed = now.saturating_sub(self.since);
         self.since = now;
         let record = &mut self.record;
@@ -322,8 +329,10 @@ impl Rank {
         if self.communicating > 0 && self.computing == 0 {
             record.waiting = record.waiting + passed;
         }
-        let counted = match kind {
+        let counted = match step.node.kind {
             Kind::Delay { ns: 0 } => return,
+            // The collective itself counts.
+            Kind::Send { .. } | Kind::Recv { .. } if step.within != step.node.id as u32 => return,
             Kind::Delay { .. } => &mut self.computing,
             _ => &mut self.communicating,
         };
@@ -339,8 +348,11 @@ impl Rank {
     /// As above, where the host knows it.
     fn ended(&mut self, node: u32, now: Time, jobs: &[Placed]) -> bool {
         let step = &jobs[self.record.job as usize].job.ranks[self.program].steps[node as usize];
-        self.count(step.node.kind, now, -1);
-        self.record.finish = now;
+        self.count(step, now, -1);
+        let part = step.within != node;
+        if !part {
+            self.record.finish = now;
+        }
         self.left -= 1;
         let (job, rank, start) = (self.record.job, self.record.rank, self.nodes[node as usize].start);
         if let Kind::Collective { .. } = step.node.kind {
@@ -352,8 +364,9 @@ impl Rank {
                 false => self.left_out += 1,
             }
         }
-        if step.within != node
-            && let Some(parts) = self.parts.get_mut(&step.within)
+        if part
+            && let Some((parts, receives)) = self.parts.get_mut(&step.within)
+            && (!*receives || is_receive(step))
         {
             *parts -= 1;
             if *parts == 0 {

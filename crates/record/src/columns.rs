@@ -331,7 +331,7 @@ pub static TABLES: [Table; 13] = [
             column("rank", "", "Its number."),
             column("host", "", "Its host."),
             column("start_ps", "ps", "When its job began."),
-            column("finish_ps", "ps", "When its last node ended."),
+            column("finish_ps", "ps", "When its last node ended, without the ACKs of messages of collectives."),
             column("compute_ps", "ps", "Time with a computation under way."),
             column("communication_ps", "ps", "Time with a send, a receive or a collective under way."),
             column("exposed_ps", "ps", "Exposed communication as ASTRA-sim counts it: all time without computation."),
