@@ -72,7 +72,7 @@ def test_ranks_collectives_and_nodes_are_tables(tmp_path: Path) -> None:
     assert set(result.flows()["group"]) == {0, 1}
     job = result.summary()["traffics"][0]["job"]
     assert job is not None
-    assert job["time_us"] == pytest.approx(ranks["finish_ps"].max() / 1e6)
+    assert job["time_us"] == pytest.approx(max(ranks["finish_ps"].to_list()) / 1e6)
     figure = plot.ranks(result, tmp_path / "ranks.png")
     assert len(figure.axes[0].collections) == 3
     result.save(tmp_path / "run")
@@ -108,7 +108,9 @@ def test_what_cannot_run_is_an_error(command_here: Command, tmp_path: Path) -> N
     assert "--network: it goes with a GOAL schedule or a Chakra trace" in refused(EXAMPLE, *network)
     assert "it has no table network" in refused(DATA / "goal" / "gather_8_4096.goal", "--network", "empty.toml")
     few = ("--set", "network.topology.leaves=1", "--set", "network.topology.spines=1")
-    assert "the file has 8 ranks, and there are 4 hosts" in refused(DATA / "goal" / "gather_8_4096.goal", *network, *few)
+    assert "the file has 8 ranks, and there are 4 hosts" in refused(
+        DATA / "goal" / "gather_8_4096.goal", *network, *few
+    )
     with pytest.raises(SpecError, match='there is no traffic "x" with a job'):
         graphs.write(EXAMPLE, "step.goal", traffic="x")
 

@@ -66,7 +66,12 @@ def test_it_is_told_what_a_file_is(command_here: Command, line: str, said: str) 
     advice = ADVISED.findall(done.stderr.strip())
     assert bool(advice) == ("fanin " in done.stderr)
     for advised in advice:
-        words = advised.replace("CONFIG", "config.txt").replace("MATRIX.cm", "matrix.cm").replace("NET.toml", "spec.toml").split()[1:]
+        words = (
+            advised.replace("CONFIG", "config.txt")
+            .replace("MATRIX.cm", "matrix.cm")
+            .replace("NET.toml", "spec.toml")
+            .split()[1:]
+        )
         if "SPEC" in words or "tree.topo" in words:
             continue
         followed = command_here(*words)

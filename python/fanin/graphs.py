@@ -17,9 +17,7 @@ def is_one(path: str | os.PathLike[str]) -> bool:
     return Path(path).name.lower().endswith((".goal", ".bin", ".et", ".et.gz"))
 
 
-def spec(
-    path: str | os.PathLike[str], network: str | os.PathLike[str], *, scheme: str = "none"
-) -> dict[str, object]:
+def spec(path: str | os.PathLike[str], network: str | os.PathLike[str], *, scheme: str = "none") -> dict[str, object]:
     """The spec that runs a schedule or traces on a network, with one rank on each host in order.
 
     `network` is a `.toml` or `.json` file with the table network, such as any spec; its other tables count for nothing.
@@ -37,9 +35,9 @@ def spec(
         document = json.loads(text) if place.suffix == ".json" else read_toml(text)
     except ValueError as error:
         raise _core.SpecError(f"{place}: {error}") from None
-    if not isinstance(document, dict) or not isinstance(document.get("network"), dict):
+    given = document.get("network") if isinstance(document, dict) else None
+    if not isinstance(given, dict):
         raise _core.SpecError(f"{place}: it has no table network; give a spec, or a file with [network]")
-    given = document["network"]
     topology = given.get("topology")
     if isinstance(topology, dict) and isinstance(topology.get("file"), str):
         # It is relative to the folder of the network, and a spec in memory has none.
@@ -58,7 +56,11 @@ def spec(
 
 
 def write(
-    given: SpecLike, out: str | os.PathLike[str], *, traffic: str | None = None, set: Sequence[str] = ()  # noqa: A002
+    given: SpecLike,
+    out: str | os.PathLike[str],
+    *,
+    traffic: str | None = None,
+    set: Sequence[str] = (),  # noqa: A002
 ) -> list[Path]:
     """Writes the job of a spec, of a GOAL schedule or of Chakra traces, with collectives as their messages.
 

@@ -3,7 +3,8 @@
 //! At an instant of a host, what the network delivers comes first, in the network's order, then delays that end, by
 //! number of node, and then everything that is ready is started, by number, until nothing is: sends are posted in this
 //! order. A send ends with its last ACK, a receive when it is posted and its message has arrived completely, and a
-//! collective at a rank with the last of its receives there, or of its sends where it has no receives. Nothing here acts on another host, so a network may be cut.
+//! collective at a rank with the last of its receives there, or of its sends where it has no receives. Nothing here
+//! acts on another host, so a network may be cut.
 
 use crate::graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
 use fanin_graph::job::Step;

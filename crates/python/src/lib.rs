@@ -803,9 +803,9 @@ mod _core {
     use super::{
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_explain,
         hpcc_incast, hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, hpcc_warnings, htsim_spec, ideals,
-        job_write, load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uec, run_wire,
-        schema, scheme_header, schemes, toml_as_json, uec_explain, uec_warnings, warnings, wire_carry, wire_host,
-        wire_member, wire_veth_refused,
+        job_write, load_library, policies, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uec,
+        run_wire, schema, scheme_header, schemes, toml_as_json, uec_explain, uec_warnings, warnings, wire_carry,
+        wire_host, wire_member, wire_veth_refused,
     };
     use pyo3::prelude::*;
 

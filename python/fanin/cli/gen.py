@@ -16,7 +16,8 @@ from fanin.cli.common import emit, need, warn
 from fanin.cli.options import AsJson, Set, grouped
 
 app = typer.Typer(
-    help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator, and jobs as GOAL or Chakra.
+    help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator, and jobs as GOAL or
+    Chakra.
 
     \b
     Examples:

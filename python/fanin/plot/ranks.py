@@ -36,7 +36,7 @@ def ranks(runs: Runs, path: Path | None = None) -> Figure:
     firsts = {group.name: group.runs[0] for group in groups_of(results)}
     shown = {name: run for name, run in firsts.items() if not run.ranks().is_empty()}
     if not shown:
-        raise RunError("no run has ranks; a traffic with pattern = { kind = \"all-reduce\", size = \"64 MB\" } has some")
+        raise RunError('no run has ranks; a traffic with pattern = { kind = "all-reduce", size = "64 MB" } has some')
     figure = Figure(figsize=(11, 1.2 + 2.6 * min(len(shown), MOST)), layout="constrained")
     panels = figure.subplots(min(len(shown), MOST), 1, squeeze=False, sharex=True)[:, 0]
     for axes, (name, run) in zip(panels, list(shown.items())[:MOST], strict=True):

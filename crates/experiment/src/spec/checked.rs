@@ -118,8 +118,8 @@ impl CheckedSpec {
         named.filter(|(workload, _)| matches!(workload.pattern, Pattern::Graph(_))).map(|(_, of)| of.name.as_str())
     }
 
-    /// Writes the job of a traffic, by default of the first that has one: a GOAL schedule to a file that ends in `.goal`
-    /// or `.bin`, otherwise Chakra traces. Returns the files.
+    /// Writes the job of a traffic, by default of the first that has one: a GOAL schedule to a file that ends in
+    /// `.goal` or `.bin`, otherwise Chakra traces. Returns the files.
     ///
     /// # Errors
     /// There is no such job, or it cannot be written.

@@ -261,8 +261,8 @@ pub enum Placement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Slots {
-    /// Those that use one of the engines of ASTRA-sim: a CPU, a GPU, and one for sends and collectives, which hold it to
-    /// their end. The lowest number goes first.
+    /// Those that use one of the engines of ASTRA-sim: a CPU, a GPU, and one for sends and collectives, which hold it
+    /// to their end. The lowest number goes first.
     AstraSim,
     /// Computations on one CPU of a GOAL file. The one that was ready first goes first.
     Cpu,
