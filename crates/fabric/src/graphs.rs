@@ -4,10 +4,10 @@
 //! number of node, and then everything that is ready is started, by number, until nothing is: sends are posted in this
 //! order. A send ends with its last ACK, a receive when it is posted and its message has arrived completely, and a
 //! collective at a rank with the last of its receives there, or of its sends where it has no receives. Nothing here
-//! acts on another host, so a network may be cut.
+//! acts on another host, so a network may be cut; but where sends end as their messages arrive.
 
 use crate::graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
-use fanin_graph::job::Step;
+use fanin_graph::job::{SendEnds, Step};
 use fanin_graph::{Host, Job, Kind, Message, Node};
 use fanin_units::Time;
 use std::cmp::Reverse;
@@ -147,10 +147,19 @@ impl Graphs {
         let message = Message { from, tag, bytes, token: u64::from(node) };
         self.open -= usize::from(self.ranks[place as usize].arrive(message, now, &self.jobs));
         self.make_due(place, now);
+        if self.jobs[job as usize].job.send_ends == SendEnds::Arrived {
+            self.send_ended(number, now);
+        }
     }
 
     /// The sender of a message that was [loaded](Self::load) knows that it has arrived.
     pub fn acked(&mut self, number: u32, now: Time) {
+        if self.jobs[self.sent[number as usize].0 as usize].job.send_ends == SendEnds::Acked {
+            self.send_ended(number, now);
+        }
+    }
+
+    fn send_ended(&mut self, number: u32, now: Time) {
         let (job, rank, node) = self.sent[number as usize];
         let place = self.place_of[job as usize][rank as usize];
         self.open -= usize::from(self.ranks[place as usize].end(node, now, &self.jobs));

@@ -6,7 +6,7 @@ use fanin_engine::mix;
 use fanin_fabric::parallel::{cut, why_not_cut};
 use fanin_fabric::*;
 use fanin_graph::collectives::Method;
-use fanin_graph::job::{Job, Listed};
+use fanin_graph::job::{Job, Listed, SendEnds};
 use fanin_graph::{Holds, Kind, Node, Operation, Rules};
 use fanin_units::Time;
 use proptest::prelude::*;
@@ -84,6 +84,28 @@ fn messages_leave_when_their_node_is_ready_and_receives_end_with_them() {
     assert_eq!(rank.waiting, flows[0].acked.saturating_sub(flows[0].start));
     assert_eq!(records.ranks[1].communicating, flows[0].finished.saturating_sub(us(1)));
     assert_eq!(records.ranks[1].waiting, Time::ZERO, "it computes meanwhile");
+}
+
+#[test]
+fn a_send_may_end_as_its_message_arrives() {
+    let ranks = || {
+        vec![
+            vec![node(0, send(1, 9 * PAYLOAD, 7), &[]), node(1, delay(10), &[0])],
+            vec![node(0, recv(0, 9 * PAYLOAD, 7), &[])],
+        ]
+    };
+    for send_ends in [SendEnds::Acked, SendEnds::Arrived] {
+        let placed = placed(ranks(), 0, us(1));
+        let job = Arc::new(Job { send_ends, ..(*placed.job).clone() });
+        let placed = Placed { job, ..placed };
+        let mut sim = line_rate(network(star(2, us(1))), messages_of(&placed));
+        sim.run_graphs(vec![placed]);
+        finish(&mut sim);
+        let (flow, records) = (sim.flows()[0], sim.take_graphs());
+        let ended = if send_ends == SendEnds::Acked { flow.acked } else { flow.finished };
+        assert_eq!(times(&records, 0, 1), (ended, ended + ns(10)));
+        assert!(records.all_ended());
+    }
 }
 
 #[test]

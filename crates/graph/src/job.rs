@@ -16,10 +16,22 @@ const TAGS: u32 = 1 << 31;
 pub struct Job {
     /// How the nodes of a rank share its slots.
     pub rules: Holding,
+    /// When a send ends.
+    pub send_ends: SendEnds,
     /// The ranks in order.
     pub ranks: Vec<Program>,
     /// The collectives, in the order in which ranks name them.
     pub collectives: Vec<Collective>,
+}
+
+/// When a send ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SendEnds {
+    /// As the last ACK of its message arrives.
+    #[default]
+    Acked,
+    /// As its message has arrived completely, which its rank then knows at once.
+    Arrived,
 }
 
 /// Rules that can be compared.
@@ -153,7 +165,8 @@ impl Job {
             programs.push(program(rank, nodes, &of, &collectives)?);
         }
         let all = collectives.all.into_iter().map(|one| one.what).collect();
-        Ok(Self { rules: (rules.holds, rules.first_ready), ranks: programs, collectives: all })
+        let rules = (rules.holds, rules.first_ready);
+        Ok(Self { rules, send_ends: SendEnds::default(), ranks: programs, collectives: all })
     }
 
     /// How the nodes of a rank share its slots.

@@ -1,7 +1,7 @@
 //! Messages of the nodes of a job, whose times depend on the run.
 
 use crate::{Expected, Flow, NO_GROUP, Places, WorkloadError};
-use fanin_graph::job::NONE;
+use fanin_graph::job::{NONE, SendEnds};
 use fanin_graph::{Job, Kind};
 use fanin_units::Time;
 use std::collections::BTreeMap;
@@ -17,6 +17,11 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// Whether something at a host acts on another at once: then a network must not be cut between them.
+    pub fn acts_at_once(&self) -> bool {
+        self.job.send_ends == SendEnds::Arrived
+    }
+
     /// Each host is there, each rank has one, and two ranks that exchange messages have two.
     fn check(&self, places: &Places) -> Result<(), WorkloadError> {
         let (ranks, hosts) = (self.job.ranks.len(), self.hosts.len());

@@ -91,8 +91,13 @@ impl CheckedSpec {
     pub fn build_with(&self, flows: Vec<ListedFlow>) -> Result<Built, Problems> {
         let messages = self.messages(flows)?;
         let triggers = |pattern: &Pattern| matches!(pattern, Pattern::List(list) if list.has_triggers());
-        let one_thread =
-            self.workloads.iter().any(|w| triggers(&w.pattern)).then_some("htsim's triggers act between hosts at once");
+        let at_once = |pattern: &Pattern| matches!(pattern, Pattern::Graph(graph) if graph.acts_at_once());
+        let any = |is: &dyn Fn(&Pattern) -> bool| self.workloads.iter().any(|workload| is(&workload.pattern));
+        let one_thread = match () {
+            () if any(&triggers) => Some("htsim's triggers act between hosts at once"),
+            () if any(&at_once) => Some("sends that end as their messages arrive act between hosts at once"),
+            () => None,
+        };
         let placed = |(number, workload): (u16, &fanin_workload::Traffic)| match &workload.pattern {
             Pattern::Graph(graph) => {
                 let (start, job, hosts) = (workload.start, graph.job.clone(), graph.hosts.clone());

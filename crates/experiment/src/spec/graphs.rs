@@ -1,13 +1,13 @@
 //! Patterns whose messages are sent by the nodes of a job: collectives, GOAL schedules and Chakra traces.
 
-use super::document::{Collective, Pattern, Placement, Slots};
+use super::document::{Collective, Pattern, Placement, SendDone, Slots};
 use super::one::One;
 use super::setting::Setting;
 use crate::error::Problem;
 use fanin_engine::Streams;
 use fanin_formats::graphs::Graphs;
 use fanin_graph::collectives::{ALGORITHMS, Method, algorithm};
-use fanin_graph::job::{Job, Listed, Wrong};
+use fanin_graph::job::{Job, Listed, SendEnds, Wrong};
 use fanin_graph::{Holds, Kind, LARGEST, LONGEST, Node, Operation, Rules};
 use fanin_units::{Bytes, Time};
 use fanin_workload::Graph;
@@ -69,20 +69,20 @@ impl One<'_, '_> {
                 let job = self.collective(operation, of, hosts.len())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
-            Pattern::Goal { file, hosts, placement, slots } => {
+            Pattern::Goal { file, hosts, placement, slots, send_done } => {
                 let slots = *slots.get_or_insert(Slots::Cpu);
                 let graphs = self.file(file)?;
                 let hosts = self.placed(hosts, *placement, Some(graphs.ranks()), setting)?;
-                let job = self.job_of(&graphs, slots, &Method::default())?;
+                let job = self.job_of(&graphs, slots, *send_done, &Method::default())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
-            Pattern::Chakra { file, hosts, placement, slots, algorithm, server, channels, chunk } => {
+            Pattern::Chakra { file, hosts, placement, slots, send_done, algorithm, server, channels, chunk } => {
                 let slots = *slots.get_or_insert(Slots::AstraSim);
                 self.known(algorithm.as_deref())?;
                 let method = self.method((algorithm.as_deref(), *server), *channels, *chunk)?;
                 let graphs = self.file(file)?;
                 let hosts = self.placed(hosts, *placement, Some(graphs.ranks()), setting)?;
-                let job = self.job_of(&graphs, slots, &method)?;
+                let job = self.job_of(&graphs, slots, *send_done, &method)?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
             _ => None,
@@ -153,14 +153,24 @@ impl One<'_, '_> {
         Some(graphs)
     }
 
-    fn job_of(&mut self, graphs: &Graphs, slots: Slots, method: &Method<'_>) -> Option<Job> {
+    fn job_of(
+        &mut self,
+        graphs: &Graphs,
+        slots: Slots,
+        send_done: Option<SendDone>,
+        method: &Method<'_>,
+    ) -> Option<Job> {
+        let send_ends = match send_done.unwrap_or_default() {
+            SendDone::Acked => SendEnds::Acked,
+            SendDone::Arrived => SendEnds::Arrived,
+        };
         let rules = match slots {
             Slots::AstraSim => Rules { holds: Holds::WorkAndSends, first_ready: false },
             Slots::Cpu | Slots::None => Rules { holds: Holds::Work, first_ready: true },
         };
         match graphs.job(rules, method) {
-            Ok(job) if slots == Slots::None => Some(job.without_slots()),
-            Ok(job) => Some(job),
+            Ok(job) if slots == Slots::None => Some(Job { send_ends, ..job.without_slots() }),
+            Ok(job) => Some(Job { send_ends, ..job }),
             Err(error) => {
                 self.checker.problems.push(error.into());
                 None

@@ -124,6 +124,8 @@ pub enum Pattern {
         placement: Option<Placement>,
         /// Which nodes of a rank wait for each other. Default: "cpu".
         slots: Option<Slots>,
+        /// When a send ends.
+        send_done: Option<SendDone>,
     },
     /// The work of Chakra execution traces, one file for each rank, with collectives as messages.
     Chakra {
@@ -135,6 +137,8 @@ pub enum Pattern {
         placement: Option<Placement>,
         /// Which nodes of a rank wait for each other. Default: "astra-sim".
         slots: Option<Slots>,
+        /// When a send ends.
+        send_done: Option<SendDone>,
         /// The algorithm of those collectives that have one of this name; others have their default.
         algorithm: Option<String>,
         /// Ranks of a server.
@@ -216,6 +220,18 @@ pub enum Pattern {
         /// The program of htsim for which it was written. Default: "uec" if it has the word msg, otherwise "ndp".
         dialect: Option<HtsimDialect>,
     },
+}
+
+/// When a send ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SendDone {
+    /// As its last ACK arrives.
+    #[default]
+    Acked,
+    /// As its last byte arrives, as in ASTRA-sim's analytical backend: its rank knows that at once, so the run has one
+    /// thread.
+    Arrived,
 }
 
 /// A collective operation of many ranks, or several, one after another.
