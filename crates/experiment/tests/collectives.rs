@@ -189,3 +189,30 @@ fn a_trace_takes_what_its_collective_takes() {
     let job = summarise(&outcome.run, SizeRange::ALL, false).traffics[0].job.clone().unwrap();
     assert_eq!((job.time_us, job.exposed_us), (Some(38.439), 38.439));
 }
+
+#[test]
+fn a_pipeline_takes_its_computations_and_messages() {
+    let run = |schedule: &str, batches: u32| {
+        let times = "forward = \"50 us\", backward = \"100 us\"";
+        let pattern = format!(
+            "{{ kind = \"pipeline\", schedule = \"{schedule}\", size = \"64 KiB\", micro_batches = {batches}, \
+             {times} }}"
+        );
+        let outcome = run_spec(&star(4, ("400 Gbps", "500 ns"), (4096, 62, 66), &pattern));
+        let summary = summarise(&outcome.run, SizeRange::ALL, false);
+        assert_eq!(summary.errors, [""; 0]);
+        let job = summary.traffics[0].job.clone().unwrap();
+        assert_eq!(job.compute_us, 150.0 * f64::from(batches));
+        let last = outcome.run.graphs.nodes.iter().filter(|node| node.rank == 0).map(|node| node.end).max().unwrap();
+        last.as_ps()
+    };
+    // One micro-batch: all stages in turn, and six messages alone: T(16 packets) of 2 links and 500 ns each.
+    let alone = 17 * 83_160 + 1_000_000;
+    assert_eq!(run("gpipe", 1), 4 * 150_000_000 + 6 * alone);
+    assert_eq!(run("1f1b", 1), run("gpipe", 1));
+    // With more, both fill and drain the pipeline once; an ACK of what arrives as a computation ends goes first.
+    for schedule in ["gpipe", "1f1b"] {
+        let (least, took) = ((8 + 3) * 150_000_000 + 6 * alone, run(schedule, 8));
+        assert!(took >= least && took < least + 3 * alone, "{schedule}: {took} {least}");
+    }
+}

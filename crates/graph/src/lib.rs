@@ -15,6 +15,7 @@ mod host;
 pub mod job;
 pub mod loggp;
 mod matching;
+pub mod pipeline;
 mod problem;
 mod stuck;
 

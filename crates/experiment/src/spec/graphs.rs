@@ -1,6 +1,6 @@
 //! Patterns whose messages are sent by the nodes of a job: collectives, GOAL schedules and Chakra traces.
 
-use super::document::{Collective, Pattern, Placement, SendDone, Slots};
+use super::document::{self, Collective, Pattern, Placement, SendDone, Slots};
 use super::one::One;
 use super::setting::Setting;
 use crate::error::Problem;
@@ -8,6 +8,7 @@ use fanin_engine::Streams;
 use fanin_formats::graphs::Graphs;
 use fanin_graph::collectives::{ALGORITHMS, Method, algorithm};
 use fanin_graph::job::{Job, Listed, SendEnds, Wrong};
+use fanin_graph::pipeline::{Pipeline, Schedule};
 use fanin_graph::{Holds, Kind, LARGEST, LONGEST, Node, Operation, Rules};
 use fanin_units::{Bytes, Time};
 use fanin_workload::Graph;
@@ -24,6 +25,7 @@ pub(super) fn is_graph(pattern: &Pattern) -> bool {
         | Pattern::AllGather(_)
         | Pattern::ReduceScatter(_)
         | Pattern::Broadcast(_)
+        | Pattern::Pipeline { .. }
         | Pattern::Goal { .. }
         | Pattern::Chakra { .. } => true,
         _ => false,
@@ -67,6 +69,39 @@ impl One<'_, '_> {
             | Pattern::Broadcast(of) => {
                 let hosts = self.placed(&of.hosts, of.placement, None, setting)?;
                 let job = self.collective(operation, of, hosts.len())?;
+                Some(Graph { job: Arc::new(job), hosts })
+            }
+            Pattern::Pipeline { schedule, size, micro_batches, forward, backward, repeat, hosts, placement } => {
+                let hosts = self.placed(hosts, *placement, None, setting)?;
+                let schedule = match schedule {
+                    document::Schedule::GPipe => Schedule::GPipe,
+                    document::Schedule::OneForwardOneBackward => Schedule::OneForwardOneBackward,
+                };
+                let (micro_batches, steps) = (*micro_batches, repeat.unwrap_or(1));
+                let nodes = 6 * hosts.len() as u64 * u64::from(micro_batches).saturating_mul(steps.into());
+                let wrong = match () {
+                    () if micro_batches == 0 || micro_batches > 1 << 20 => {
+                        Some(("micro_batches", format!("it is {micro_batches}"), "write 1 to 1048576"))
+                    }
+                    () if steps == 0 => Some(("repeat", "it is 0".to_string(), "write at least 1")),
+                    () if nodes > MOST_NODES => {
+                        Some(("repeat", format!("these are {nodes} nodes"), "make repeat or micro_batches smaller"))
+                    }
+                    () if size.get() > LARGEST => {
+                        Some(("size", format!("{size} is too large"), "write at most 2^50 B"))
+                    }
+                    () => None,
+                };
+                if let Some((key, problem, right)) = wrong {
+                    self.fail(&format!("pattern.{key}"), problem, right);
+                    return None;
+                }
+                let (stages, bytes) = (hosts.len() as u32, size.get());
+                let (forward_ns, backward_ns) = (self.ns("forward", *forward)?, self.ns("backward", *backward)?);
+                let of = Pipeline { schedule, stages, micro_batches, forward_ns, backward_ns, bytes, steps };
+                let mut sources: Vec<Listed> = (0..stages).map(|stage| Listed::new(of.nodes(stage))).collect();
+                let rules = Rules { holds: Holds::Work, first_ready: false };
+                let job = Job::new(&mut sources, rules, &Method::default()).ok()?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
             Pattern::Goal { file, hosts, placement, slots, send_done } => {
@@ -178,6 +213,18 @@ impl One<'_, '_> {
         }
     }
 
+    /// A time of a computation in ns.
+    fn ns(&mut self, key: &str, time: Time) -> Option<u64> {
+        let ns = time.as_ps() / 1000;
+        let (problem, right) = match () {
+            () if !time.as_ps().is_multiple_of(1000) => ("is no whole number of ns", "round it"),
+            () if ns > LONGEST => ("is too long", "write at most 2^53 ns"),
+            () => return Some(ns),
+        };
+        self.fail(&format!("pattern.{key}"), format!("{time} {problem}"), right);
+        None
+    }
+
     /// The job of repeated collectives.
     fn collective(&mut self, operation: Operation, of: &mut Collective, ranks: usize) -> Option<Job> {
         let Some(size) = of.size else {
@@ -194,13 +241,9 @@ impl One<'_, '_> {
             }
         };
         let (repeat, compute) = (of.repeat.unwrap_or(1), of.compute.unwrap_or(Time::ZERO));
-        let ns = compute.as_ps() / 1000;
+        let ns = self.ns("compute", compute)?;
         let wrong = match () {
             () if repeat == 0 => Some(("repeat", "it is 0".to_string(), "write at least 1")),
-            () if compute.as_ps() % 1000 != 0 => {
-                Some(("compute", format!("{compute} is no whole number of ns"), "round it"))
-            }
-            () if ns > LONGEST => Some(("compute", format!("{compute} is too long"), "write at most 2^53 ns")),
             () if size.get() > LARGEST => Some(("size", format!("{size} is too large"), "write at most 2^50 B")),
             () => None,
         };

@@ -421,6 +421,7 @@ impl One<'_, '_> {
             | Pattern::AllGather(_)
             | Pattern::ReduceScatter(_)
             | Pattern::Broadcast(_)
+            | Pattern::Pipeline { .. }
             | Pattern::Goal { .. }
             | Pattern::Chakra { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
             Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
@@ -534,6 +535,7 @@ impl One<'_, '_> {
             | Pattern::AllGather(_)
             | Pattern::ReduceScatter(_)
             | Pattern::Broadcast(_)
+            | Pattern::Pipeline { .. }
             | Pattern::Goal { .. }
             | Pattern::Chakra { .. }
             | Pattern::Query { .. }

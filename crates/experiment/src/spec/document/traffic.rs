@@ -114,6 +114,25 @@ pub enum Pattern {
     ReduceScatter(Collective),
     /// The first rank has a vector, and all get it.
     Broadcast(Collective),
+    /// A model in stages, through which the micro-batches of a training step pass forwards and back.
+    Pipeline {
+        /// The order in which a stage computes.
+        schedule: Schedule,
+        /// Bytes of a micro-batch's activations between two stages, and of its gradients.
+        size: Bytes,
+        /// Micro-batches of a step.
+        micro_batches: u32,
+        /// Time of a stage for a micro-batch forwards.
+        forward: Time,
+        /// The same backwards.
+        backward: Time,
+        /// Steps, one after another. Default: one.
+        repeat: Option<u32>,
+        /// The hosts of the stages, in order. Default: all.
+        hosts: Option<Vec<String>>,
+        /// Which stage gets which host.
+        placement: Option<Placement>,
+    },
     /// The work of a GOAL schedule, as text (`.goal`) or in the binary form of LogGOPSim, ATLAHS and HTSIM (`.bin`).
     Goal {
         /// The file, relative to the spec's folder.
@@ -258,6 +277,17 @@ pub struct Collective {
     pub repeat: Option<u32>,
     /// Time for which each rank computes before each. Default: none.
     pub compute: Option<Time>,
+}
+
+/// The order in which the stages of a pipeline compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Schedule {
+    /// All micro-batches forwards, then all backwards, the last one first.
+    #[serde(rename = "gpipe")]
+    GPipe,
+    /// As many forwards as stages follow, then one forwards and one backwards in turn.
+    #[serde(rename = "1f1b")]
+    OneForwardOneBackward,
 }
 
 /// Which rank gets which host.
