@@ -155,7 +155,10 @@ fn work_that_is_left_is_an_error() {
 #[test]
 fn broken_patterns_are_named_with_key_and_what_is_right() {
     let wrong = |pattern: &str| {
-        let text = star(8, ("400 Gbps", "500 ns"), (4096, 62, 66), pattern);
+        let mut text = star(8, ("400 Gbps", "500 ns"), (4096, 62, 66), pattern);
+        if pattern.contains("all-to-all") {
+            text = text.replace("rdma =", "size = { fixed = \"1 KB\" }\nrdma =");
+        }
         Spec::from_toml(&text, "c.toml", Path::new("")).and_then(|spec| spec.check()).unwrap_err().to_string()
     };
     for (pattern, said) in [
@@ -211,8 +214,9 @@ fn a_pipeline_takes_its_computations_and_messages() {
     assert_eq!(run("gpipe", 1), 4 * 150_000_000 + 6 * alone);
     assert_eq!(run("1f1b", 1), run("gpipe", 1));
     // With more, both fill and drain the pipeline once; an ACK of what arrives as a computation ends goes first.
-    for schedule in ["gpipe", "1f1b"] {
+    // Where forwards and backwards alternate, a stage waits for the answer of the next one for each micro-batch.
+    for (schedule, more) in [("gpipe", 1), ("1f1b", 2 * (8 - 1))] {
         let (least, took) = ((8 + 3) * 150_000_000 + 6 * alone, run(schedule, 8));
-        assert!(took >= least && took < least + 3 * alone, "{schedule}: {took} {least}");
+        assert!(took >= least && took < least + more * alone, "{schedule}: {took} {least}");
     }
 }
