@@ -209,6 +209,12 @@ class Result(RunTables):
 
         return plot.pause_trees(self, path)
 
+    def plot_ranks(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws what the ranks of jobs do over time, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.ranks(self, path)
+
     def plot_utilisation(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws the utilisation of links by tier, to a file if a path is given."""
         from fanin import plot
