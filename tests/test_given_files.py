@@ -8,6 +8,7 @@ import pytest
 
 import configurations
 from conftest import Command
+from fanin import graphs
 
 ADVISED = re.compile(r"fanin (?:run|show|new) [^;,:]*?(?=$|;|,| prints| writes)")
 
@@ -21,20 +22,20 @@ def folder(tmp_path: Path, tiny: Path) -> Path:
     for name, text in {
         "matrix.cm": matrix,
         "tree.topo": "Nodes 16\n",
-        "trace.et": "\x00\x01",
-        "all.goal": "num_ranks 2\n",
+        "all.goal": "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 0\n}\nrank 1 {\nrecv 8b from 0 tag 0\n}\n",
         "project.toml": '[project]\nname = "x"\n',
         "scheme.py": "class Mine: ...\n",
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    graphs.write(tmp_path / "all.goal", tmp_path / "trace")
     return tmp_path
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("run trace.et", "trace.et: a Chakra execution trace, which Fanin cannot run yet"),
-        ("run all.goal", "all.goal: a GOAL schedule, which Fanin cannot run yet"),
+        ("run trace.0.et", "trace.0.et: a Chakra execution trace, which runs with fanin run trace.0.et --network"),
+        ("run all.goal", "all.goal: a GOAL schedule, which runs with fanin run all.goal --network"),
         ("run matrix.cm", "matrix.cm: a connection matrix of htsim"),
         ("explain tree.topo", "tree.topo: a topology of htsim, which runs with its matrix"),
         ("run config.txt", "config.txt: a configuration of the ns-3 HPCC simulator"),
@@ -65,7 +66,12 @@ def test_it_is_told_what_a_file_is(command_here: Command, line: str, said: str) 
     advice = ADVISED.findall(done.stderr.strip())
     assert bool(advice) == ("fanin " in done.stderr)
     for advised in advice:
-        words = advised.replace("CONFIG", "config.txt").replace("MATRIX.cm", "matrix.cm").split()[1:]
+        words = (
+            advised.replace("CONFIG", "config.txt")
+            .replace("MATRIX.cm", "matrix.cm")
+            .replace("NET.toml", "spec.toml")
+            .split()[1:]
+        )
         if "SPEC" in words or "tree.topo" in words:
             continue
         followed = command_here(*words)

@@ -61,7 +61,7 @@ trace = ["queries:3"]
 """
 
 # Trees of pauses have tests of their own (test_pause_trees.py): they need pauses that were recorded.
-KINDS = {kind: draw for kind, draw in plot.KINDS.items() if kind != "pause-trees"}
+KINDS = {kind: draw for kind, draw in plot.KINDS.items() if kind not in ("pause-trees", "ranks")}
 
 
 def run(tail: str, *changes: str, scheme: str | None = None) -> fanin.Result:
@@ -595,7 +595,7 @@ def test_a_cancelled_run_says_so() -> None:
 def test_the_methods_of_a_run_draw_the_same(seen: fanin.Result, tmp_path: Path) -> None:
     draws = {name: getattr(seen, name) for name in dir(seen) if name.startswith("plot_")}
     assert len(draws) == len(plot.KINDS) - 1 + 1, "all but the comparison, and the timeline"
-    del draws["plot_pause_trees"]
+    del draws["plot_pause_trees"], draws["plot_ranks"]
     for name, draw in draws.items():
         draw(path=tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000, name

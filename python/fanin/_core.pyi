@@ -1,6 +1,7 @@
 """The native module: specs in, Arrow columns out."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, TypedDict, final, type_check_only
 
 from typing_extensions import disjoint_base
@@ -298,6 +299,12 @@ def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) 
 
 def graphs_check(path: str) -> tuple[int, list[str]]:
     """The number of ranks of a schedule, or of traces by the one of any rank, and warnings; raises `SpecError`."""
+
+def graphs_write(path: str, out: str) -> list[Path]:
+    """Writes graphs in another format, with collectives as messages; the files. Raises `SpecError`."""
+
+def job_write(spec: object, out: str, traffic: str | None = None) -> list[Path]:
+    """Writes the job of a traffic of a spec; the files. Raises `SpecError`."""
 
 def graphs_finish(path: str, parameters: str) -> list[int]:
     """When each rank has finished by LogGOPS, in ns, with "L=..,o=..,g=..,G=..,O=..,S=.."; raises `SpecError`."""

@@ -38,15 +38,9 @@ def _told(path: Path) -> tuple[Kind | None, str | None]:
         return None, None
     suffix = path.suffix.lower()
     if suffix == ".et":
-        return None, (
-            "a Chakra execution trace, which Fanin cannot run yet; docs/graphs.md says what it can do with one, and a "
-            "collective is a pattern of a spec: see collective in docs/spec.md"
-        )
+        return None, f"a Chakra execution trace, which runs with fanin run {name} --network NET.toml --scheme dcqcn"
     if suffix == ".goal":
-        return None, (
-            "a GOAL schedule, which Fanin cannot run yet; docs/graphs.md says what it can do with one, and messages "
-            "that wait for others are patterns of a spec: see collective in docs/spec.md"
-        )
+        return None, f"a GOAL schedule, which runs with fanin run {name} --network NET.toml --scheme dcqcn"
     if suffix in (".py", ".so", ".dylib", ".dll"):
         return None, f"a program, no spec; a scheme of your own goes with a spec: fanin run SPEC --scheme {name}"
     with path.open("rb") as file:

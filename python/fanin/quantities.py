@@ -48,6 +48,11 @@ QUANTITIES: dict[str, Quantity] = {
     "queries": Quantity("queries: finished", "Queries finished", "count"),
     **_percentiles("queries: completion time", "query completion time", "us", "query", ("p50", "p99")),
     "query_timeout_share": Quantity("queries: with a timeout", "Queries with a timeout", "share", "low"),
+    "ranks": Quantity("job: ranks", "Ranks", "count"),
+    "job_us": Quantity("job: time", "Job time", "us", "low"),
+    "exposed_us": Quantity("job: exposed communication", "Exposed communication, mean over ranks", "us", "low"),
+    "algbw_gbytes": Quantity("collectives: algbw (GB/s)", "algbw (GB/s)", "ratio", "high"),
+    "busbw_gbytes": Quantity("collectives: busbw (GB/s)", "busbw (GB/s)", "ratio", "high"),
     "endless": Quantity("long flows", "Long flows", "count"),
     "long_goodput_gbps": Quantity("long-flow goodput, sum", "Goodput of long flows, sum", "Gb/s", "high"),
     "unfinished_goodput_gbps": Quantity(

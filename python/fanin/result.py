@@ -209,6 +209,12 @@ class Result(RunTables):
 
         return plot.pause_trees(self, path)
 
+    def plot_ranks(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws what the ranks of jobs do over time, to a file if a path is given."""
+        from fanin import plot
+
+        return plot.ranks(self, path)
+
     def plot_utilisation(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws the utilisation of links by tier, to a file if a path is given."""
         from fanin import plot
@@ -220,6 +226,14 @@ class Result(RunTables):
         from fanin import plot
 
         return plot.timeline(self, message, path)
+
+
+OF_JOBS: dict[str, dict[str, type[pl.DataType]]] = {
+    "ranks": {"traffic": pl.String, "rank": pl.UInt32, "finish_ps": pl.UInt64},
+    "collectives": {"traffic": pl.String, "collective": pl.UInt32, "time_ps": pl.UInt64},
+    "nodes": {"traffic": pl.String, "rank": pl.UInt32, "start_ps": pl.UInt64, "end_ps": pl.UInt64},
+}
+"""Columns of tables that earlier versions did not write."""
 
 
 def load(folder: str | os.PathLike[str]) -> Result:
@@ -242,6 +256,8 @@ def load(folder: str | os.PathLike[str]) -> Result:
         if name == "pauses" and not parquet.exists() and not arrow.exists():
             text = dict.fromkeys(("cause", "by"), pl.String)
             return pl.DataFrame(schema={"pause": pl.UInt32, "port": pl.String, "class": pl.UInt32, **text})
+        if name in OF_JOBS and not parquet.exists() and not arrow.exists():
+            return pl.DataFrame(schema=OF_JOBS[name])
         if not parquet.exists() and not arrow.exists():
             raise RunError(f"{root}: damaged run folder: there is no {name}.arrow in it")
         try:

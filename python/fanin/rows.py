@@ -89,6 +89,16 @@ class Row:
     """99th percentile of the same."""
     query_timeout_share: float | None
     """Share of the queries of which some message had a retransmission timeout."""
+    ranks: float
+    """Ranks of jobs: of collectives, GOAL schedules and Chakra traces. Zero where no traffic is one."""
+    job_us: float | None
+    """From the start of a job to its last node's end, of the slowest job; None where one did not end."""
+    exposed_us: float | None
+    """Time of a rank from start to finish less its computations, the mean over ranks of all jobs."""
+    algbw_gbytes: float | None
+    """Bytes of collectives over their times, in GB/s, as nccl-tests counts them; of several jobs, the mean."""
+    busbw_gbytes: float | None
+    """The same times nccl-tests' factor of each operation."""
     drops: float
     """Packets dropped in the whole run, whatever the cause."""
     paused_us: float
@@ -246,12 +256,33 @@ def numbers(result: RunTables) -> Numbers:
         "query_p50_us": percentile(answered_us, 500),
         "query_p99_us": percentile(answered_us, 990),
         "query_timeout_share": float((asked["timeouts"] > 0).sum() / asked.height) if asked.height else None,
+        **_of_jobs(traffics),
         # Credits beyond a queue are a signal and no loss.
         "drops": network["drops"]["total"] - network["drops"].get("credits", 0),
         "paused_us": network["paused_us"],
         "credit_wait_us": network.get("credit_wait_us", 0.0),
         "cnps": network["cnps"],
         "cnps_in_acks": _cnps_in_acks(traffics),
+    }
+
+
+def _of_jobs(traffics: Sequence[TrafficSummary]) -> Numbers:
+    """The numbers of jobs."""
+    jobs = [job for traffic in traffics if (job := traffic.get("job")) is not None]
+    ranks = sum(job["ranks"] for job in jobs)
+    times = [job["time_us"] for job in jobs]
+    known = [time for time in times if time is not None]
+
+    def mean(values: Sequence[float | None]) -> float | None:
+        found = [value for value in values if value is not None]
+        return sum(found) / len(found) if found else None
+
+    return {
+        "ranks": ranks,
+        "job_us": max(known) if known and len(known) == len(times) else None,
+        "exposed_us": sum(job["exposed_us"] * job["ranks"] for job in jobs) / ranks if ranks else None,
+        "algbw_gbytes": mean([job["algbw_gbytes"] for job in jobs]),
+        "busbw_gbytes": mean([job["busbw_gbytes"] for job in jobs]),
     }
 
 

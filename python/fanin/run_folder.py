@@ -14,16 +14,28 @@ import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict, get_args
 
 from fanin.spec import read_toml
 
-TABLES = ("flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits", "pauses")
-"""The tables of a run; each is a file of its own in the run folder."""
-
 TableName = Literal[
-    "flows", "ports", "classes", "series", "histograms", "events", "watch", "hops", "host_waits", "pauses"
+    "flows",
+    "ports",
+    "classes",
+    "series",
+    "histograms",
+    "events",
+    "watch",
+    "hops",
+    "host_waits",
+    "pauses",
+    "ranks",
+    "collectives",
+    "nodes",
 ]
+
+TABLES: tuple[TableName, ...] = get_args(TableName)
+"""The tables of a run; each is a file of its own in the run folder."""
 
 
 class Percentiles(TypedDict):
@@ -72,6 +84,22 @@ class DartSummary(TypedDict):
     table_peak: int | None
 
 
+class JobSummary(TypedDict):
+    """The job of a traffic. `exposed_us` is the time of a rank from start to finish less its computations; it,
+    `compute_us` and `waiting_us` are means over ranks. `time_us` is None where nodes did not end, and bandwidths, in
+    GB/s, without collectives."""
+
+    ranks: int
+    unfinished: int
+    time_us: float | None
+    compute_us: float
+    exposed_us: float
+    waiting_us: float
+    collectives: int
+    algbw_gbytes: float | None
+    busbw_gbytes: float | None
+
+
 class TrafficSummary(TypedDict):
     """One entry of the spec's list of traffics. Messages count if they were posted in the measured window.
 
@@ -93,6 +121,7 @@ class TrafficSummary(TypedDict):
     completion_us: Percentiles
     slowdown: Percentiles
     queries: QuerySummary | None
+    job: NotRequired[JobSummary | None]
     reordered: int
     reordered_share: float | None
     reorder_distance_bytes: int

@@ -157,6 +157,28 @@ class RunTables:
         """
         return self._table("pauses")
 
+    def ranks(self) -> pl.DataFrame:
+        """One row per rank of a job: its times of computation, of exposed communication and of neither.
+
+        Empty where no traffic is a collective, a GOAL schedule or Chakra traces, and for a folder of an earlier
+        version.
+        """
+        return self._table("ranks")
+
+    def collectives(self) -> pl.DataFrame:
+        """One row per collective operation of a job, with algbw and busbw as nccl-tests defines them.
+
+        Empty as `ranks` is.
+        """
+        return self._table("collectives")
+
+    def nodes(self) -> pl.DataFrame:
+        """One row per send, receive, computation or collective of a job that ended, with its times.
+
+        Empty as `ranks` is.
+        """
+        return self._table("nodes")
+
 
 class HasResults(Protocol):
     """A comparison, or a sweep whose runs were kept."""

@@ -44,6 +44,7 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
     ("started", "finished", "unfinished"),
     ("reported", "fct_p50_us", "fct_p99_us", "fct_p999_us", "slowdown_p50", "slowdown_p99", "slowdown_p999"),
     ("queries", "query_p50_us", "query_p99_us", "query_timeout_share"),
+    ("ranks", "job_us", "exposed_us", "algbw_gbytes", "busbw_gbytes"),
     (
         "endless",
         "long_goodput_gbps",
@@ -61,6 +62,8 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 RARE = (
+    "algbw_gbytes",
+    "busbw_gbytes",
     "endless",
     "long_goodput_gbps",
     "unfinished_goodput_gbps",
@@ -93,7 +96,7 @@ def lines(compared: Compared) -> list[list[Line]]:
     alone = only_one(compared)
     sections = []
     for names in SECTIONS:
-        if names[0] == "queries" and not any(row.queries for row in rows):
+        if names[0] in ("queries", "ranks") and not any(getattr(row, names[0]) for row in rows):
             continue
         of = f"{size}: " if names[0] == "reported" else ""
         shown = [name for name in names if _applies(name, compared)]

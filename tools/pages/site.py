@@ -47,6 +47,7 @@ NAV: list[dict[str, str | list[str]]] = [
             "docs/traces.md",
             "docs/ns3-hpcc.md",
             "docs/htsim.md",
+            "docs/collectives.md",
             "docs/graphs.md",
             "docs/ultra-ethernet.md",
             "docs/performance.md",

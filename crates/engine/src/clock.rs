@@ -111,6 +111,11 @@ impl<Q: EventQueue> Clock<Q> {
         self.now = self.now.max(time);
     }
 
+    /// Has what follows count as the effect of an event of this source, where none is taken for it.
+    pub fn set_cause(&mut self, source: u32) {
+        self.cause = source;
+    }
+
     /// Schedules an event. A source has at most one event at an instant.
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, source: u32, arg: u32) {

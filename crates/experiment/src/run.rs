@@ -8,7 +8,8 @@ use fanin_cc::own::Failure;
 use fanin_fabric::parallel::plan;
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{
-    ClassConfig, DropCause, Flows, Hop, HostWait, ParallelSimulation, PauseRecord, TrafficConfig, TrafficCounters, What,
+    ClassConfig, DropCause, Flows, Hop, HostWait, ParallelSimulation, PauseRecord, Placed, TrafficConfig,
+    TrafficCounters, What,
 };
 use fanin_record::{
     ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, numbers,
@@ -87,7 +88,7 @@ fn run_with(
     reason: Option<String>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Outcome {
-    let Built { network, traffics, measure, warnings, .. } = built;
+    let Built { network, traffics, measure, warnings, jobs, .. } = built;
     let loaded = Loaded::of(&network, &traffics);
     let traffics = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
     let graph = network.graph;
@@ -98,7 +99,7 @@ fn run_with(
         runner.log.push(Event::new(Time::ZERO, EventKind::Warning, "spec", warning));
     }
     runner.go();
-    runner.finish(graph)
+    runner.finish(graph, jobs)
 }
 
 /// Most traffics that one names as counted together with it: 10,000 traffics of one scheme would name each other.
@@ -131,7 +132,7 @@ fn network(built: &mut Built) -> (ParallelSimulation, Option<String>) {
         None if seen => Err("captures, traces and timelines need one order of all events"),
         None => plan(&network, &traffics, built.threads),
     };
-    let (sim, reason) = match planned {
+    let (mut sim, reason) = match planned {
         Ok(parts) => {
             let count = parts.iter().max().map_or(1, |last| usize::from(*last) + 1);
             let reason = format!("the network is partitioned by racks, and has {count}");
@@ -139,6 +140,9 @@ fn network(built: &mut Built) -> (ParallelSimulation, Option<String>) {
         }
         Err(reason) => (ParallelSimulation::whole(network, traffics, messages), Some(reason.to_string())),
     };
+    if !built.jobs.is_empty() {
+        sim.run_graphs(&built.jobs);
+    }
     (sim, reason.filter(|_| built.threads > 1))
 }
 
@@ -386,7 +390,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn finish(mut self, graph: Graph) -> Outcome {
+    fn finish(mut self, graph: Graph, jobs: Vec<Placed>) -> Outcome {
         let wall = self.began.elapsed();
         if !self.cancelled {
             let state = self.state();
@@ -425,6 +429,7 @@ impl<'a> Runner<'a> {
         let measured_from = self.measure.warm_up;
         let numbers = numbers(flows.iter()).zip(flows.iter()).filter(|(_, flow)| flow.start.is_some());
         let numbers = numbers.map(|(number, _)| number).collect();
+        let graphs = self.sim.simulator_mut().map(ParallelSimulation::take_graphs).unwrap_or_default();
         let mut run = Run {
             graph,
             traffics,
@@ -448,6 +453,8 @@ impl<'a> Runner<'a> {
             hops,
             host_waits,
             pauses,
+            jobs,
+            graphs,
             events: self.log,
             files,
         };

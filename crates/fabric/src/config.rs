@@ -255,6 +255,8 @@ pub struct Message {
     pub senders: Option<Arc<[u32]>>,
     /// The messages that it waits for, and those that wait for it.
     pub dependency: Dependency,
+    /// Rank and node of the job of its traffic that sends it ([`crate::Placed`]): it is posted when that starts.
+    pub sent_by: Option<(u32, u32)>,
 }
 
 impl Message {

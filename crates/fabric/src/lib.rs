@@ -20,6 +20,8 @@ pub mod ecn;
 mod egress;
 mod failure;
 mod flows;
+mod graph_records;
+mod graphs;
 mod layout;
 mod links;
 mod message;
@@ -60,6 +62,8 @@ pub use config::{
     TcpConfig, TrafficConfig, Trimming,
 };
 pub use flows::Flows;
+pub use graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
+pub use graphs::Placed;
 pub use parallel::ParallelSimulation;
 pub use pause_log::{PauseCause, PauseRecord};
 pub use results::{

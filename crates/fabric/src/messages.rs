@@ -1,6 +1,7 @@
 //! The messages of a partition: their records, their dependencies, and the totals of their traffics.
 
 use crate::config::{Message, TrafficConfig};
+use crate::graphs::Graphs;
 use crate::message::{MessageState, NONE};
 use crate::results::{FlowRecord, TrafficCounters};
 use crate::table::{Table, Unpacked};
@@ -32,6 +33,8 @@ pub(crate) struct Messages {
     /// The first message of each connection, where traffics use connections.
     connections: BTreeMap<(u16, u32, u32), u32>,
     triggers: Triggers,
+    /// The ranks whose nodes send messages, if there are any.
+    graphs: Option<Box<Graphs>>,
     /// Messages whose last ACK has just arrived and counts towards a trigger.
     acked_now: Vec<u32>,
     /// Messages whose triggers have just fired, with the time to post them.
@@ -133,7 +136,15 @@ impl Messages {
             followed.message = Some(number);
             followed.trace
         });
-        let dependency = message.dependency;
+        let mut dependency = message.dependency;
+        if let Some(sent_by) = message.sent_by
+            && let Some(graphs) = &mut self.graphs
+            && (sends || receives)
+        {
+            let known = graphs.load(number, traffic, sent_by);
+            dependency.counts = Some(known).filter(|_| receives);
+            dependency.counts_acked = Some(known).filter(|_| sends);
+        }
         if !sends && !receives {
             self.records.skip();
             self.states.skip();
@@ -149,7 +160,9 @@ impl Messages {
                 senders: message.senders,
             });
         }
-        self.triggers.depend(number, traffic, &dependency, sends, receives);
+        if message.sent_by.is_none() {
+            self.triggers.depend(number, traffic, &dependency, sends, receives);
+        }
         (number, followed)
     }
 
@@ -184,7 +197,14 @@ impl Messages {
         record.delivered = record.bytes;
         self.counters[record.traffic as usize].finished += 1;
         self.open -= 1;
-        self.count_towards(self.states[message.ix()].counts, message, now)
+        let counts = self.states[message.ix()].counts;
+        match self.graphs_of(counts, message) {
+            Some(graphs) => {
+                graphs.arrived(counts, now);
+                false
+            }
+            None => self.count_towards(counts, message, now),
+        }
     }
 
     /// The sender of a message knows that it has arrived completely.
@@ -207,9 +227,23 @@ impl Messages {
     fn count_acked(&mut self, now: Time) {
         let mut messages = core::mem::take(&mut self.acked_now);
         for message in messages.drain(..) {
-            self.count_towards(self.states[message as usize].counts_acked, MessageId(message), now);
+            let counts = self.states[message as usize].counts_acked;
+            match self.graphs_of(counts, MessageId(message)) {
+                Some(graphs) => graphs.acked(counts, now),
+                None => _ = self.count_towards(counts, MessageId(message), now),
+            }
         }
         self.acked_now = messages;
+    }
+
+    /// The graphs, if a node sent the message and `counts` is its number there.
+    #[inline(always)]
+    fn graphs_of(&mut self, counts: u32, message: MessageId) -> Option<&mut Graphs> {
+        if counts == NONE {
+            return None;
+        }
+        let traffic = self.records[message.ix()].traffic;
+        self.graphs.as_deref_mut().filter(|graphs| graphs.has(traffic))
     }
 
     /// Returns whether the trigger released an answer to the message.
@@ -238,6 +272,22 @@ impl Messages {
     /// From now on triggers release only answers.
     pub fn answer_only(&mut self) {
         self.triggers.answer_only();
+        self.graphs.iter_mut().for_each(|graphs| graphs.stop());
+    }
+
+    /// The ranks of graphs.
+    pub fn graphs(&self) -> Option<&Graphs> {
+        self.graphs.as_deref()
+    }
+
+    /// As above, for writing.
+    pub fn graphs_mut(&mut self) -> Option<&mut Graphs> {
+        self.graphs.as_deref_mut()
+    }
+
+    /// Sets the ranks whose nodes send messages, before any is loaded.
+    pub fn set_graphs(&mut self, graphs: Graphs) {
+        self.graphs = Some(Box::new(graphs));
     }
 
     /// The message that opened the connection between two hosts, where a traffic's connections stay open.

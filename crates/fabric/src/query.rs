@@ -2,6 +2,8 @@
 
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::flows::Flows;
+use crate::graph_records::GraphRecords;
+use crate::graphs::Graphs;
 use crate::path::FlowPath;
 use crate::pause_log::{self, PauseRecord};
 use crate::port::PortIx;
@@ -164,7 +166,33 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether no message will be posted any more.
     pub fn nothing_to_come(&mut self) -> bool {
-        self.all_loaded() && self.started() == self.world.messages.len() as u64
+        if !self.all_loaded() {
+            return false;
+        }
+        let all_posted = self.started() == self.world.messages.len() as u64;
+        match self.world.messages.graphs() {
+            None => all_posted,
+            // Nodes that never end do not keep a run from ending.
+            Some(graphs) => graphs.is_done() && all_posted || self.is_over(),
+        }
+    }
+
+    /// Takes what the ranks of graphs did.
+    pub fn take_graphs(&mut self) -> GraphRecords {
+        let mut records = GraphRecords::default();
+        self.add_graphs(&mut records);
+        records.sort();
+        records
+    }
+
+    /// Adds what the ranks here did.
+    pub(crate) fn add_graphs(&mut self, records: &mut GraphRecords) {
+        self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.take_records(records));
+    }
+
+    /// Whether all nodes of graphs here have ended.
+    pub(crate) fn graphs_are_done(&self) -> bool {
+        self.world.messages.graphs().is_none_or(Graphs::is_done)
     }
 
     /// Payload bytes that endless flows have delivered in order so far, per traffic.

@@ -5,6 +5,7 @@ use crate::clock::{
 };
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::failure;
+use crate::graphs::{Graphs, Placed};
 use crate::layout::{Layout, Share};
 use crate::messages::{Messages, traffics};
 use crate::network::Network;
@@ -115,6 +116,9 @@ impl<Q: EventQueue> Simulation<Q> {
     /// As [`Simulation::run_until`], for a partition or one of many steps: its ports may be lazy when it returns.
     #[inline(never)]
     pub(crate) fn advance(&mut self, until: Time, budget: u64) -> bool {
+        if self.world.messages.graphs().is_some() {
+            return self.advance_graphs(until, budget);
+        }
         let mut left = budget.max(1);
         loop {
             let to = until.min(self.loader.loaded_to);
@@ -133,11 +137,55 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.world.net.core_mut().clock.advance_to(until.min(Time::from_ps(u64::MAX - 1)));
                 return true;
             }
-            self.load_messages();
-            if self.world.net.core().clock.is_empty() && self.loader.messages.peek().is_none() {
-                // No event will ever follow.
-                self.loader.loaded_to = Time::NEVER;
+            self.load_more();
+        }
+    }
+
+    /// The same where nodes of graphs send messages: they act after all events of an instant.
+    #[inline(never)]
+    fn advance_graphs(&mut self, until: Time, budget: u64) -> bool {
+        let mut left = budget.max(1);
+        loop {
+            let to = until.min(self.loader.loaded_to);
+            let due = self.world.messages.graphs().map_or(Time::NEVER, Graphs::next_at);
+            let limit = to.min(due.saturating_add(Time::from_ps(1)));
+            if let Some(event) = self.world.net.core_mut().clock.next(limit) {
+                self.prefetch_upcoming();
+                self.world.net.core_mut().probes.totals.events += 1;
+                self.handle(event);
+            } else if due < to {
+                self.step_graphs(due);
+            } else if to == until {
+                self.world.net.core_mut().clock.advance_to(until.min(Time::from_ps(u64::MAX - 1)));
+                return true;
+            } else {
+                self.load_more();
+                continue;
             }
+            left -= 1;
+            if left == 0 {
+                self.pack_messages();
+                return false;
+            }
+        }
+    }
+
+    /// Nodes end and start by themselves, and messages are posted.
+    fn step_graphs(&mut self, now: Time) {
+        self.world.net.core_mut().clock.advance_to(now);
+        self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.step(now));
+        while let Some(message) = self.world.messages.graphs_mut().and_then(Graphs::next_post) {
+            // As if it were posted by an event.
+            self.world.net.core_mut().clock.set_cause(source(kind::START, message));
+            self.start_message(MessageId(message), START_POSTED);
+        }
+    }
+
+    fn load_more(&mut self) {
+        self.load_messages();
+        if self.world.net.core().clock.is_empty() && self.loader.messages.peek().is_none() {
+            // No event will ever follow, but by graphs.
+            self.loader.loaded_to = Time::NEVER;
         }
     }
 
@@ -182,12 +230,12 @@ impl<Q: EventQueue> Simulation<Q> {
         while let Some(message) = self.loader.messages.next_if(|m| m.start < to) {
             let outbox = &self.world.net.core().outbox;
             let (sends, receives) = (outbox.is_here(NodeId(message.src)), outbox.is_here(NodeId(message.dst)));
-            let (start, dependency) = (message.start, message.dependency);
+            let (start, dependency, of_graph) = (message.start, message.dependency, message.sent_by.is_some());
             let (number, traced) = self.world.messages.load(message, sends, receives);
             if traced {
                 self.trace(number);
             }
-            if dependency.after.is_none() && sends {
+            if dependency.after.is_none() && sends && !of_graph {
                 let at = start.saturating_add(dependency.delay);
                 self.world.net.core_mut().clock.schedule(at, source(kind::START, number), START_POSTED);
             }
@@ -292,7 +340,14 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether no event and no message is left.
     pub fn is_over(&mut self) -> bool {
-        self.world.net.core().clock.is_empty() && self.loader.messages.peek().is_none()
+        let graphs = self.world.messages.graphs().map_or(Time::NEVER, Graphs::next_at);
+        self.world.net.core().clock.is_empty() && self.loader.messages.peek().is_none() && graphs == Time::NEVER
+    }
+
+    /// Has jobs run, before any message is loaded; their messages are among those of the simulation.
+    pub fn run_graphs(&mut self, jobs: Vec<Placed>) {
+        let graphs = Graphs::new(jobs, |host| self.world.net.core().outbox.is_here(NodeId(host)));
+        self.world.messages.set_graphs(graphs);
     }
 
     /// Discards all messages that have not been inserted into the queue yet.

@@ -21,6 +21,7 @@ mod determinism;
 mod every_scheme;
 mod expresspass;
 mod giving_up;
+mod graphs;
 mod headroom;
 mod hpcc_design;
 mod hpcc_inflight;

@@ -3,12 +3,52 @@
 use crate::chakra::{self, Trace};
 use crate::goal::Goal;
 use crate::{Error, Errors, Warning};
+use fanin_graph::collectives::Method;
+use fanin_graph::job::{Listed, Wrong};
 use fanin_graph::loggp::{self, Parameters};
-use fanin_graph::{Holds, Problem, Rules, Source, WINDOW, check};
+use fanin_graph::{Holds, Job, Node, Problem, Rules, Source, WINDOW, check};
 use std::path::{Path, PathBuf};
 
 /// Unfinished nodes of a rank that the check sees at once; it sees more where it must.
 const CHECKED: usize = 1 << 12;
+
+/// The nodes of a rank of a job, for a file.
+struct OfJob(Listed);
+
+impl Source for OfJob {
+    type Error = Error;
+
+    fn next(&mut self, node: &mut Node) -> Result<bool, Error> {
+        self.0.next(node).map_err(|never| match never {})
+    }
+}
+
+/// Writes a job, with collectives as their messages: a GOAL schedule to a file that ends in `.goal` or `.bin`,
+/// otherwise Chakra traces `PREFIX.RANK.et`. Returns the files.
+///
+/// # Errors
+/// A file cannot be written, or a node cannot be expressed in it.
+pub fn write(job: &Job, path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let file = path.display().to_string();
+    let wrong = |cause: std::io::Error| Error { file: file.clone(), line: 0, what: cause.to_string() };
+    let mut sources: Vec<OfJob> = job.messages_only().into_iter().map(OfJob).collect();
+    let end = path.extension().and_then(|end| end.to_str());
+    if let Some(end @ ("goal" | "bin")) = end {
+        let goal = Goal::from_sources(&mut sources, &file)?;
+        let bytes = if end == "bin" { goal.to_binary() } else { goal.to_text().into_bytes() };
+        std::fs::write(path, bytes).map_err(wrong)?;
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut written = Vec::with_capacity(sources.len());
+    for (rank, mut source) in sources.into_iter().enumerate() {
+        let path = PathBuf::from(format!("{file}.{rank}.et"));
+        let mut output = std::io::BufWriter::new(std::fs::File::create(&path).map_err(wrong)?);
+        chakra::write(&mut source, &mut output, &path.display().to_string())?;
+        std::io::Write::flush(&mut output).map_err(wrong)?;
+        written.push(path);
+    }
+    Ok(written)
+}
 
 /// The graphs of a run.
 #[derive(Clone, Debug)]
@@ -78,6 +118,31 @@ impl Graphs {
             Warning { file, line, what }
         };
         errors.or(warnings.iter().map(warning).collect())
+    }
+
+    /// The job of these graphs, with collectives as the messages of their algorithms.
+    ///
+    /// # Errors
+    /// What is broken, and a collective that cannot be carried out.
+    pub fn job(&self, rules: Rules, method: &Method) -> Result<Job, Error> {
+        Job::new(&mut self.sources()?, rules, method).map_err(|wrong| match wrong {
+            Wrong::Source(error) => error,
+            Wrong::Node { rank, id, what } => {
+                let what = format!("rank {rank}: {} {what}", self.name(rank, id));
+                match self {
+                    Self::Goal(goal, file) => Error { file: file.clone(), line: goal.line(rank, id), what },
+                    Self::Chakra(files) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
+                }
+            }
+        })
+    }
+
+    /// Network interfaces of a rank.
+    pub fn interfaces(&self) -> u32 {
+        match self {
+            Self::Goal(goal, _) => goal.interfaces(),
+            Self::Chakra(_) => 1,
+        }
     }
 
     /// When each rank has finished by LogGOPS, in nanoseconds.

@@ -9,15 +9,19 @@
 #![forbid(unsafe_code)]
 
 mod check;
+pub mod collectives;
 mod ended;
 mod host;
+pub mod job;
 pub mod loggp;
 mod matching;
+pub mod pipeline;
 mod problem;
 mod stuck;
 
 pub use check::check;
 pub use host::{Host, State, Waiting};
+pub use job::Job;
 pub use matching::Message;
 pub use problem::Problem;
 pub use stuck::stuck;

@@ -1,7 +1,8 @@
 //! Graphs of work: GOAL schedules and Chakra traces.
 
 use crate::errors::SpecError;
-use fanin_formats::graphs::Graphs;
+use fanin_formats::graphs::{self, Graphs};
+use fanin_graph::collectives::Method;
 use fanin_graph::loggp::Parameters;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -17,6 +18,18 @@ pub fn graphs_check(py: Python<'_>, path: PathBuf) -> PyResult<(usize, Vec<Strin
         let graphs = Graphs::open(&path).map_err(refused)?;
         let warnings = graphs.check().map_err(refused)?;
         Ok((graphs.ranks(), warnings.iter().map(ToString::to_string).collect()))
+    })
+}
+
+/// Writes a schedule, or the traces of all ranks by the one of any, in the format that the name of `out` says, with
+/// collectives as messages; returns the files.
+#[pyfunction]
+pub fn graphs_write(py: Python<'_>, path: PathBuf, out: PathBuf) -> PyResult<Vec<PathBuf>> {
+    py.detach(|| {
+        let graphs = Graphs::open(&path).map_err(refused)?;
+        graphs.check().map_err(refused)?;
+        let job = graphs.job(graphs.rules(), &Method::default()).map_err(refused)?;
+        graphs::write(&job, &out).map_err(refused)
     })
 }
 

@@ -176,6 +176,14 @@ fn resolve(py: Python<'_>, spec: Given) -> PyResult<String> {
     py.detach(|| Ok(spec.check()?.to_json().to_string()))
 }
 
+/// Writes the job of a traffic of a spec, by default of the first that has one, in the format that the name of `out`
+/// says; returns the files.
+#[pyfunction]
+#[pyo3(signature = (spec, out, traffic=None))]
+fn job_write(py: Python<'_>, spec: Given, out: PathBuf, traffic: Option<&str>) -> PyResult<Vec<PathBuf>> {
+    py.detach(|| spec.check()?.write_job(traffic, &out).map_err(SpecError::new_err))
+}
+
 /// The warnings of a spec that are known before it runs.
 #[pyfunction]
 fn warnings(py: Python<'_>, spec: Given) -> PyResult<Vec<String>> {
@@ -802,15 +810,15 @@ mod _core {
     use super::endpoint::WireEndpoint;
     use super::errors::{LimitError, SpecError};
     #[pymodule_export]
-    use super::graphs::{graphs_check, graphs_finish};
+    use super::graphs::{graphs_check, graphs_finish, graphs_write};
     use super::own;
     #[pymodule_export]
     use super::{
         ArrowTable, Progress, RunResult, bench_cases, columns, explain, forget_schemes, hpcc_config, hpcc_explain,
         hpcc_incast, hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology, hpcc_warnings, htsim_spec, ideals,
-        load_library, policies, put_folder, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved, run_uec,
-        run_wire, schema, scheme_header, schemes, toml_as_json, uec_explain, uec_warnings, warnings, wire_carry,
-        wire_host, wire_member, wire_veth_refused,
+        job_write, load_library, policies, put_folder, resolve, run, run_bench, run_hpcc, run_hpcc_under, run_moved,
+        run_uec, run_wire, schema, scheme_header, schemes, toml_as_json, uec_explain, uec_warnings, warnings,
+        wire_carry, wire_host, wire_member, wire_veth_refused,
     };
     use pyo3::prelude::*;
 

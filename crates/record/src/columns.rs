@@ -43,7 +43,7 @@ const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -
 }
 
 /// Every table, in the order in which it is shown.
-pub static TABLES: [Table; 10] = [
+pub static TABLES: [Table; 13] = [
     Table {
         name: "flows",
         meaning: "One row per message, in the order of message numbers.",
@@ -322,6 +322,59 @@ pub static TABLES: [Table; 10] = [
             column("parent", "", "The pause that led to this one; null at the root of a tree."),
             column("tree", "", "Number of its tree, from 0."),
             column("depth", "", "Pauses from the origin to this one, itself included: at least 1."),
+        ],
+    },
+    Table {
+        name: "ranks",
+        meaning: "One row per rank of a job (docs/collectives.md), by traffic and rank. From start to finish a rank \
+            computes, waits for communication, or is idle.",
+        columns: &[
+            column("traffic", "", "Its traffic in the spec."),
+            column("rank", "", "Its number."),
+            column("host", "", "Its host."),
+            column("start_ps", "ps", "When its job began."),
+            column("finish_ps", "ps", "When its last node ended, without the ACKs of messages of collectives."),
+            column("compute_ps", "ps", "Time with a computation under way."),
+            column("communication_ps", "ps", "Time with a send, a receive or a collective under way."),
+            column("exposed_ps", "ps", "Exposed communication as ASTRA-sim counts it: all time without computation."),
+            column("waiting_ps", "ps", "Time with communication and no computation under way."),
+            column("idle_ps", "ps", "Time with neither."),
+            column("unfinished", "", "Nodes that did not end."),
+        ],
+    },
+    Table {
+        name: "collectives",
+        meaning: "One row per collective operation of a job, by traffic and number.",
+        columns: &[
+            column("traffic", "", "Its traffic in the spec."),
+            column("collective", "", "Its number in the job, from 0; of its messages in `flows`, the group."),
+            column("operation", "", "The operation: \"all-reduce\" and so on."),
+            column("algorithm", "", "How it was carried out."),
+            column("ranks", "", "Ranks that take part."),
+            column("bytes", "B", "Its size as nccl-tests counts it."),
+            column("start_ps", "ps", "When the first rank entered it."),
+            column("time_ps", "ps", "From then until the last rank ended it; null where one has not."),
+            column("algbw_gbytes", "GB/s", "Size over time; null where a rank has not ended it."),
+            column("busbw_gbytes", "GB/s", "The same times nccl-tests' factor of the operation; null likewise."),
+            column("last_rank", "", "The last rank to enter it."),
+            column("late_ps", "ps", "How long after the first that was."),
+        ],
+    },
+    Table {
+        name: "nodes",
+        meaning: "One row per node of a job that ended and took part in something, by traffic and rank, in order of \
+            their ends. At most four million are kept, the first of each rank; the number of further ones is in the \
+            schema's metadata (`left_out`).",
+        columns: &[
+            column("traffic", "", "Its traffic in the spec."),
+            column("rank", "", "Its rank."),
+            column("node", "", "Its number in the file; of a message of a collective, that of the collective."),
+            column("kind", "", "\"send\", \"recv\", \"compute\" or \"collective\"."),
+            column("peer", "", "The other rank of a message; null for others, and where a receive takes any."),
+            column("bytes", "B", "Size of a message; null for others."),
+            column("collective", "", "Number of the collective that it is or belongs to; null for others."),
+            column("start_ps", "ps", "When it was started, or posted."),
+            column("end_ps", "ps", "When it ended; of a send, when its last ACK arrived."),
         ],
     },
 ];

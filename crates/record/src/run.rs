@@ -3,7 +3,8 @@
 use crate::{EventLog, RecordError, Spool};
 use fanin_fabric::topology::Graph;
 use fanin_fabric::{
-    ClassCounters, FlowRecord, Flows, Hop, HostWait, Message, PauseRecord, PortCounters, Totals, TrafficCounters,
+    ClassCounters, FlowRecord, Flows, GraphRecords, Hop, HostWait, Message, PauseRecord, Placed, PortCounters, Totals,
+    TrafficCounters,
 };
 use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, HashMap};
@@ -183,6 +184,10 @@ pub struct Run {
     pub host_waits: Vec<HostWait>,
     /// Pauses and their causes in order of their begin, if the spec has them recorded.
     pub pauses: Vec<PauseRecord>,
+    /// Jobs whose nodes sent messages ...
+    pub jobs: Vec<Placed>,
+    /// ... and what their ranks did.
+    pub graphs: GraphRecords,
     /// Drops, pauses, warnings.
     pub events: EventLog,
     /// Files written while the run was in progress: traces for other tools.

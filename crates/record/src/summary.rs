@@ -1,6 +1,6 @@
 //! Summaries of runs.
 
-use crate::{EventKind, Percentiles, Run};
+use crate::{EventKind, JobSummary, Percentiles, Run, jobs};
 use fanin_cc::{Acted, SchemeSummaries};
 use fanin_fabric::FlowRecord;
 use fanin_units::Time;
@@ -62,6 +62,8 @@ pub struct TrafficSummary {
     pub slowdown: Percentiles,
     /// Its queries, if it has any.
     pub queries: Option<QuerySummary>,
+    /// Its job, if nodes of one send its messages.
+    pub job: Option<JobSummary>,
     /// Data packets of measured messages that arrived out of order, as RFC 4737 defines it: after a packet further on.
     /// Packets sent again do not count.
     pub reordered: u64,
@@ -233,6 +235,7 @@ pub fn summarise(run: &Run, sizes: SizeRange, allow_drops: bool) -> Summary {
             drops.lossless
         ));
     }
+    errors.extend(jobs::unfinished(run));
     let switch_ports = run.graph.links.iter().flat_map(|link| [link.a, link.b]).zip(&run.ports);
     let peak = switch_ports.filter(|(from, _)| !run.graph.is_host(*from)).map(|(_, port)| port.peak_queue).max();
     let traffics: Vec<TrafficSummary> = summarise_traffics(run, sizes);
@@ -388,7 +391,9 @@ fn summarise_traffics(run: &Run, sizes: SizeRange) -> Vec<TrafficSummary> {
     let gbps = |bytes: u64| if window_s > 0.0 { bytes as f64 * 8.0 / window_s / 1e9 } else { 0.0 };
     let parts = run.traffics.iter().zip(collected);
     parts
-        .map(|(info, c)| TrafficSummary {
+        .zip(0..)
+        .map(|((info, c), number)| TrafficSummary {
+            job: jobs::summary(run, number),
             traffic: info.name.clone(),
             scheme: info.scheme.clone(),
             transport: info.transport,

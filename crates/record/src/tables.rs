@@ -1,13 +1,10 @@
 //! Tables as Arrow record batches. Column names carry their units; a missing value is null. [`crate::columns`] defines
 //! the meaning of each column, which the tables carry as [`DESCRIPTION`] and [`UNIT`].
 
-use crate::{EventKind, Part, RecordError, Run, columns, port_names, slowdown};
-use arrow_array::types::Int32Type;
+use crate::{EventKind, Part, RecordError, Run, port_names, slowdown};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray, UInt8Array,
-    UInt16Array, UInt32Array, UInt64Array,
+    BooleanArray, Float64Array, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
-use arrow_schema::{ArrowError, Field, Schema};
 use fanin_fabric::topology::Link;
 use fanin_fabric::{Cause, ClassCounters, FlowRecord, PauseCause, PauseRecord, PortCounters};
 use fanin_units::Time;
@@ -15,20 +12,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One column: name, whether it has nulls, values.
-type Column = (&'static str, bool, ArrayRef);
+use column::{Column, batch, few, host_names, labels, labels_or_null, texts, u32s, u64s};
+pub use column::{DESCRIPTION, UNIT};
 
-/// Key in the metadata of a table's schema for the content of its rows, and in that of a field for the meaning of its
-/// values.
-pub const DESCRIPTION: &str = "description";
-/// Key in the metadata of a field for the unit of its values, if they have one.
-pub const UNIT: &str = "unit";
+mod column;
+mod graphs;
 
 /// Makes one table of a run.
 pub type Make = fn(&Run) -> Result<RecordBatch, RecordError>;
 
 /// Every table by name.
-pub const ALL: [(&str, Make); 10] = [
+pub const ALL: [(&str, Make); 13] = [
     ("flows", flows),
     ("ports", ports),
     ("classes", classes),
@@ -39,81 +33,10 @@ pub const ALL: [(&str, Make); 10] = [
     ("hops", hops),
     ("host_waits", host_waits),
     ("pauses", pauses),
+    ("ranks", graphs::ranks),
+    ("collectives", graphs::collectives),
+    ("nodes", graphs::nodes),
 ];
-
-fn batch(
-    table: &'static str,
-    columns: Vec<Column>,
-    mut metadata: HashMap<String, String>,
-) -> Result<RecordBatch, RecordError> {
-    let fail = |source| RecordError::Table { table, source };
-    let unknown = |what: &str| fail(ArrowError::SchemaError(format!("{what} has no description")));
-    let described = columns::table(table).ok_or_else(|| unknown("it"))?;
-    metadata.insert(DESCRIPTION.into(), described.meaning.into());
-    let mut fields = Vec::with_capacity(columns.len());
-    for (name, nulls, values) in &columns {
-        let column = described.column(name).ok_or_else(|| unknown(name))?;
-        let mut says = HashMap::from([(DESCRIPTION.into(), column.meaning.into())]);
-        if !column.unit.is_empty() {
-            says.insert(UNIT.into(), column.unit.into());
-        }
-        fields.push(Field::new(*name, values.data_type().clone(), *nulls).with_metadata(says));
-    }
-    let schema = Schema::new_with_metadata(fields, metadata);
-    let values = columns.into_iter().map(|(_, _, values)| values).collect();
-    RecordBatch::try_new(Arc::new(schema), values).map_err(fail)
-}
-
-/// A column of few distinct texts, as a dictionary without repetitions; each key is below the number of `texts`.
-fn labels(
-    table: &'static str,
-    texts: &[impl AsRef<str>],
-    keys: impl Iterator<Item = usize>,
-) -> Result<ArrayRef, RecordError> {
-    labels_or_null(table, texts, keys.map(Some))
-}
-
-/// The same with null where there is no key.
-fn labels_or_null(
-    table: &'static str,
-    texts: &[impl AsRef<str>],
-    keys: impl Iterator<Item = Option<usize>>,
-) -> Result<ArrayRef, RecordError> {
-    let mut different: Vec<&str> = Vec::new();
-    let mut known: HashMap<&str, i32> = HashMap::new();
-    let place_of: Vec<i32> = texts
-        .iter()
-        .map(|text| {
-            *known.entry(text.as_ref()).or_insert_with(|| {
-                different.push(text.as_ref());
-                different.len() as i32 - 1
-            })
-        })
-        .collect();
-    let keys = Int32Array::from_iter(keys.map(|key| key.map(|key| place_of[key])));
-    DictionaryArray::<Int32Type>::try_new(keys, Arc::new(StringArray::from(different)))
-        .map(|column| Arc::new(column) as ArrayRef)
-        .map_err(|source| RecordError::Table { table, source })
-}
-
-/// A column of host names. All names are distinct, so the dictionary has all of them in order.
-fn host_names(run: &Run, hosts: impl Iterator<Item = u32>) -> Result<ArrayRef, RecordError> {
-    let names = StringArray::from_iter_values(&run.graph.names[..run.graph.hosts as usize]);
-    let keys = Int32Array::from_iter_values(hosts.map(|host| host as i32));
-    DictionaryArray::<Int32Type>::try_new(keys, Arc::new(names))
-        .map(|column| Arc::new(column) as ArrayRef)
-        .map_err(|source| RecordError::Table { table: "flows", source })
-}
-
-fn u64s(values: impl Iterator<Item = u64>) -> ArrayRef {
-    Arc::new(UInt64Array::from_iter_values(values))
-}
-fn u32s(values: impl Iterator<Item = u32>) -> ArrayRef {
-    Arc::new(UInt32Array::from_iter_values(values))
-}
-fn texts<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(values))
-}
 
 /// A span that ends at `end`, or null.
 fn until(flow: &FlowRecord, end: Time) -> Option<u64> {
@@ -256,22 +179,6 @@ pub fn classes(run: &Run) -> Result<RecordBatch, RecordError> {
         ("trimmed_packets", false, count(|c| c.trimmed)),
     ];
     batch("classes", columns, HashMap::new())
-}
-
-/// The texts of a column with few distinct values, and the index of each value's text.
-fn few<K: std::hash::Hash + Eq, T>(keys: impl Iterator<Item = K>, text: impl Fn(&K) -> T) -> (Vec<T>, Vec<usize>) {
-    let mut key_of: HashMap<K, usize> = HashMap::new();
-    let mut used = Vec::new();
-    let places = keys.map(|key| match key_of.get(&key) {
-        Some(place) => *place,
-        None => {
-            used.push(text(&key));
-            key_of.insert(key, used.len() - 1);
-            used.len() - 1
-        }
-    });
-    let places = places.collect();
-    (used, places)
 }
 
 /// One row per sample of a queue.

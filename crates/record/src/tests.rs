@@ -158,6 +158,8 @@ pub fn example() -> Run {
             .map(|(cause, from, to)| HostWait { message: 0, cause, begin: Time::from_us(from), end: Time::from_us(to) })
             .to_vec(),
         pauses: pauses(),
+        jobs: Vec::new(),
+        graphs: Default::default(),
         events,
         files: Vec::new(),
     }

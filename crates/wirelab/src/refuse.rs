@@ -35,6 +35,9 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
     ] {
         refuse(own, &format!("network.{key} = \"{}\" was loaded into this process alone", choice.id()));
     }
+    for name in spec.jobs() {
+        refuse(true, &format!("traffic \"{name}\" is a job of many ranks; jobs run in the simulator alone"));
+    }
     let hosts = graph.hosts;
     refuse(
         hosts > MOST_HOSTS,

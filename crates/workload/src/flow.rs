@@ -28,6 +28,8 @@ pub struct Flow {
     pub senders: Option<Arc<[u32]>>,
     /// Flows that it waits for, and that wait for it.
     pub dependency: Dependency,
+    /// Rank and node of a job that sends it when the node starts.
+    pub sent_by: Option<(u32, u32)>,
 }
 
 /// The triggers that a flow waits for and activates. Triggers are numbered within a traffic. All flows of a trigger

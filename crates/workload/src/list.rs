@@ -107,7 +107,7 @@ impl FlowList {
         Ok((0..self.count(span)).map(move |i| {
             let ListedFlow { start, src, dst, bytes, group } = flows[i];
             let dependency = dependencies.get(i).copied().unwrap_or_default();
-            Flow { start, src, dst, bytes, traffic: 0, group, senders: None, dependency }
+            Flow { start, src, dst, bytes, group, dependency, ..Flow::default() }
         }))
     }
 

@@ -86,6 +86,7 @@ mod tests {
                 group: NO_GROUP,
                 senders: None,
                 dependency: Default::default(),
+                sent_by: None,
             };
             let sources: Vec<Vec<Flow>> = traffics.iter().enumerate().map(|(t, starts)| {
                 let mut starts = starts.clone();

@@ -1,8 +1,8 @@
 //! One kind of traffic, as a pattern of flows.
 
 use crate::{
-    AllToAll, Arrivals, Draws, ENDLESS, Expected, Flow, FlowList, Flows, Incast, Long, Permutation, Places, Poisson,
-    Query, SizeDistribution, WorkloadError,
+    AllToAll, Arrivals, Draws, ENDLESS, Expected, Flow, FlowList, Flows, Graph, Incast, Long, Permutation, Places,
+    Poisson, Query, SizeDistribution, WorkloadError,
 };
 use fanin_engine::Streams;
 use fanin_units::Time;
@@ -33,6 +33,8 @@ pub enum Pattern {
     Query(Query),
     /// Individual flows.
     List(FlowList),
+    /// Messages of the nodes of a job.
+    Graph(Graph),
 }
 
 impl Traffic {
@@ -54,6 +56,7 @@ impl Traffic {
             Pattern::Long(p) => Box::new(p.flows(places, &mut draws, span)?),
             Pattern::Query(p) => Box::new(p.flows(places, draws, span)?),
             Pattern::List(p) => Box::new(p.flows(places, span)?),
+            Pattern::Graph(p) => Box::new(p.flows(places, span)?),
         };
         let start = self.start;
         // Each start is below `until - start`, so the sum cannot overflow.
@@ -95,6 +98,7 @@ impl Traffic {
             Pattern::Long(p) => p.expected(places, span),
             Pattern::Query(p) => p.expected(places, span),
             Pattern::List(p) => p.expected(places, span),
+            Pattern::Graph(p) => p.expected(places, span),
         }
     }
 }

@@ -279,8 +279,8 @@ fn a_query_asks_all_its_servers_and_waits_for_all_answers() {
         bytes,
         traffic: 3,
         group,
-        senders: None,
         dependency,
+        ..Flow::default()
     };
     let round = |group, before, first: u32, after: Option<u32>| {
         let think_time = if group > 0 { 7 } else { 0 };

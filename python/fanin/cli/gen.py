@@ -1,4 +1,5 @@
-"""`fanin gen`: topologies, flows and configurations in the format of the ns-3 HPCC simulator."""
+"""`fanin gen`: topologies, flows and configurations in the format of the ns-3 HPCC simulator, and jobs in the formats
+of LogGOPSim and Chakra."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from typing import Annotated
 import typer
 
 from fanin import _core
-from fanin.cli.common import emit, warn
-from fanin.cli.options import AsJson, grouped
+from fanin.cli.common import emit, need, warn
+from fanin.cli.options import AsJson, Set, grouped
 
 app = typer.Typer(
-    help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator.
+    help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator, and jobs as GOAL or
+    Chakra.
 
     \b
     Examples:
@@ -23,6 +25,7 @@ app = typer.Typer(
       fanin gen flows --topology topology.txt --cdf websearch --load 0.3 --time 2ms -o flow.txt
       fanin gen config --cc hpcc --topology topology.txt --flows flow.txt -o config.txt
       fanin run --hpcc config.txt
+      fanin gen job examples/collectives/all-reduce.toml -o step.goal
     """,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -205,6 +208,43 @@ def config(
 def path(file: Path | None) -> str | None:
     """A path as the native module takes it."""
     return None if file is None else str(file)
+
+
+@app.command("job")
+@grouped
+def job(
+    made: Made,
+    given: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A spec with a collective, .toml or .json; a GOAL schedule; or the Chakra trace of any rank.",
+            show_default=False,
+        ),
+    ],
+    traffic: Annotated[
+        str | None, typer.Option("--traffic", metavar="NAME", help="Of a spec, the traffic; by default the first job.")
+    ] = None,
+    set_: Set = None,
+) -> None:
+    """A job as a GOAL schedule, or as Chakra traces, with collectives as their messages.
+
+    The file's name says the format: .goal is text, .bin the binary form, and anything else the beginning of the names
+    of traces, FILE.0.et and so on.
+    """
+    from fanin import graphs
+
+    need(str(made.out) != "-", "--out: a job is written to files; name one")
+    chakra = made.out.suffix not in (".goal", ".bin")
+    first = made.out.with_name(f"{made.out.name}.0.et") if chakra else made.out
+    if first.exists() and not made.force:
+        raise FileExistsError(f"{first}: exists; choose another file or allow replacing it with --force")
+    need(not graphs.is_one(given) or not (set_ or traffic), f"{given}: --set and --traffic go with a spec")
+    files = graphs.write(given, made.out, traffic=traffic, set=set_ or ())
+    if made.as_json:
+        emit({"ok": True, "files": [str(file) for file in files]})
+    else:
+        print(f"written: {files[0]}" + (f" and {len(files) - 1} more" if files[1:] else ""))
 
 
 def write(made: Made, text: str) -> None:

@@ -45,6 +45,7 @@ from fanin.cli.sweeps import SWEEP, show_sweep
 if TYPE_CHECKING:
     from fanin.comparison import Comparison
     from fanin.result import Result
+    from fanin.runs import SpecLike
 
 
 Specs = Annotated[list[Path], typer.Argument(metavar="SPEC", help="A spec, .toml or .json.", show_default=False)]
@@ -98,6 +99,26 @@ class Several:
         return seeds(self.seeds_) if self.seeds_ is not None else None
 
 
+Network = Annotated[
+    Path | None,
+    typer.Option(
+        "--network",
+        metavar="NET",
+        help="The network of a GOAL schedule or of Chakra traces: a spec, or a file with its table network.",
+    ),
+]
+
+
+def _given(file: Path, network: Path | None) -> SpecLike:
+    """A spec, or what a schedule or traces are on a network."""
+    if network is None:
+        return file
+    from fanin import graphs
+
+    need(graphs.is_one(file), f"--network: it goes with a GOAL schedule or a Chakra trace, and {file} is neither")
+    return graphs.spec(file, network)
+
+
 def add_to(app: typer.Typer) -> None:
     """Adds these commands."""
     app.command("run")(grouped(run))
@@ -116,10 +137,12 @@ def run(
         str,
         typer.Option("--on", metavar="WHERE", help="simulator; or wire: in processes that exchange frames."),
     ] = "simulator",
+    network: Network = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
 
+    A GOAL schedule (.goal, .bin), or the Chakra traces of all ranks given the one of any (.et), runs with --network.
     Files of other simulators run with fanin run-hpcc, run-htsim and run-uec, also written fanin run --hpcc, --htsim and
     --uec.
 
@@ -130,6 +153,7 @@ def run(
       fanin run my.toml --scheme my_scheme.py:MyScheme
       fanin run my.toml --scheme dcqcn --balancing my_policy.py:MyPolicy
       fanin run examples/wire/incast.toml --on wire --clock lockstep
+      fanin run step.goal --network examples/collectives/all-reduce.toml --scheme dcqcn
     """
     from fanin.runs import Job
     from fanin.runs import run as run_spec
@@ -137,7 +161,7 @@ def run(
     need(on in ("simulator", "wire"), f"--on {on}: it is simulator or wire")
     wire.check([on])
     need_seed(under.seed)
-    changes, scheme, spec = given.changes(), known_scheme(under.scheme), files[0]
+    changes, scheme, spec = given.changes(), known_scheme(under.scheme), _given(files[0], network)
     memory, time = limits.memory, limits.time
     need(len(files) == 1, f"{files[-1]}: run takes one spec; compare runs it under several schemes")
     default = folders.of_run(Job.of(spec, changes).using(scheme, under.seed))
@@ -184,6 +208,7 @@ def compare(
         str,
         typer.Option("--on", metavar="WHERE", help="simulator; wire: see run; or simulator,wire: both, side by side."),
     ] = "simulator",
+    network: Network = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one spec under several schemes; print one table, draw one picture, leave a folder each.
@@ -207,7 +232,7 @@ def compare(
 
     changes, memory, time, each_seed = given.changes(), limits.memory, limits.time, several.seeds
     need(len(files) == 1, f"{files[-1]}: compare takes one spec, and several schemes with --schemes")
-    spec = files[0]
+    spec = _given(files[0], network)
     each_scheme = schemes_of(several.schemes, lambda: Job.of(spec, changes))
     places = on.split(",")
     need(

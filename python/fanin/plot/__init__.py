@@ -33,6 +33,7 @@ from fanin.plot.flows import flows
 from fanin.plot.network import utilisation
 from fanin.plot.over_time import goodput, pauses, queue_over_time, rates
 from fanin.plot.pause_trees import pause_trees
+from fanin.plot.ranks import ranks
 from fanin.plot.sweeps import along
 from fanin.plot.timeline import timeline
 
@@ -56,6 +57,7 @@ __all__ = [
     "pauses",
     "queue_over_time",
     "queues",
+    "ranks",
     "rates",
     "scheme_line",
     "set_axis",
@@ -83,6 +85,7 @@ KINDS: dict[str, Draw] = {
     "flows": flows,
     "pauses": pauses,
     "pause-trees": pause_trees,
+    "ranks": ranks,
     "utilisation": utilisation,
     "comparison": comparison,
 }

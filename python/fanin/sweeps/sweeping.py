@@ -220,6 +220,7 @@ _COUNTS = (
     "timeouts",
     "given_up",
     "queries",
+    "ranks",
     "drops",
     "cnps",
 )

@@ -51,6 +51,8 @@ pub fn hand_over(setup: &Setup, network: &Network, pauses: &Pauses, left_out: (u
     let (traffics, flows) = messages(setup, network, &place);
     let class = |name: &str, lossless| ClassInfo { name: name.to_string(), lossless };
     let mut run = Run {
+        jobs: Vec::new(),
+        graphs: Default::default(),
         events: incidents(setup, network, pauses, left_out, &graph, &place),
         graph,
         traffics,

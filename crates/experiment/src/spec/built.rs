@@ -1,6 +1,6 @@
 //! The objects of a run, made from a checked spec only.
 
-use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
+use fanin_fabric::{Message, NetworkConfig, Placed, TrafficConfig};
 use fanin_record::{Part, Watched};
 use fanin_transport::frame::Dscps;
 use fanin_units::{PortId, Time};
@@ -16,6 +16,8 @@ pub struct Built {
     pub traffics: Vec<TrafficConfig>,
     /// All messages in order of start times, generated during the run; none starts after the measured window.
     pub messages: Box<dyn Iterator<Item = Message> + Send>,
+    /// Jobs whose nodes send messages; the others come at their time.
+    pub jobs: Vec<Placed>,
     /// The measurements and their duration.
     pub measure: Measure,
     /// Warnings for the results.

@@ -6,10 +6,11 @@ use super::document::Document;
 use super::source::Source;
 use crate::error::Problems;
 use fanin_engine::Streams;
-use fanin_fabric::{Message, NetworkConfig, TrafficConfig};
+use fanin_fabric::{Message, NetworkConfig, Placed, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload::{Expected, FlowList, ListedFlow, Pattern, Places, merge};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// A validated spec with all defaults filled in. Only [`Spec::check`](super::Spec::check) creates one.
 #[derive(Clone, Debug)]
@@ -90,17 +91,54 @@ impl CheckedSpec {
     pub fn build_with(&self, flows: Vec<ListedFlow>) -> Result<Built, Problems> {
         let messages = self.messages(flows)?;
         let triggers = |pattern: &Pattern| matches!(pattern, Pattern::List(list) if list.has_triggers());
-        let one_thread =
-            self.workloads.iter().any(|w| triggers(&w.pattern)).then_some("htsim's triggers act between hosts at once");
+        let at_once = |pattern: &Pattern| matches!(pattern, Pattern::Graph(graph) if graph.acts_at_once());
+        let any = |is: &dyn Fn(&Pattern) -> bool| self.workloads.iter().any(|workload| is(&workload.pattern));
+        let one_thread = match () {
+            () if any(&triggers) => Some("htsim's triggers act between hosts at once"),
+            () if any(&at_once) => Some("sends that end as their messages arrive act between hosts at once"),
+            () => None,
+        };
+        let placed = |(number, workload): (u16, &fanin_workload::Traffic)| match &workload.pattern {
+            Pattern::Graph(graph) => {
+                let (start, job, hosts) = (workload.start, graph.job.clone(), graph.hosts.clone());
+                Some(Placed { traffic: number, start, job, hosts })
+            }
+            _ => None,
+        };
         Ok(Built {
             network: self.network.clone(),
             traffics: self.traffics.clone(),
             messages,
+            jobs: (0..).zip(&self.workloads).filter_map(placed).collect(),
             measure: self.measure.clone(),
             warnings: self.warnings.clone(),
             threads: 1,
             one_thread,
         })
+    }
+
+    /// The names of traffics whose messages are sent by nodes of a job.
+    pub fn jobs(&self) -> impl Iterator<Item = &str> {
+        let named = self.workloads.iter().zip(&self.document.traffic);
+        named.filter(|(workload, _)| matches!(workload.pattern, Pattern::Graph(_))).map(|(_, of)| of.name.as_str())
+    }
+
+    /// Writes the job of a traffic, by default of the first that has one: a GOAL schedule to a file that ends in
+    /// `.goal` or `.bin`, otherwise Chakra traces. Returns the files.
+    ///
+    /// # Errors
+    /// There is no such job, or it cannot be written.
+    pub fn write_job(&self, traffic: Option<&str>, out: &Path) -> Result<Vec<PathBuf>, String> {
+        let named = self.workloads.iter().zip(&self.document.traffic);
+        let mut jobs = named.filter_map(|(workload, of)| match &workload.pattern {
+            Pattern::Graph(graph) if traffic.is_none_or(|name| of.name == name) => Some(&graph.job),
+            _ => None,
+        });
+        let job = jobs.next().ok_or_else(|| match traffic {
+            Some(name) => format!("there is no traffic \"{name}\" with a job; name one of a collective"),
+            None => "no traffic has a job; one with pattern = { kind = \"all-reduce\", ... } has".to_string(),
+        })?;
+        fanin_formats::graphs::write(job, out).map_err(|error| error.to_string())
     }
 
     /// The messages of a run in order of start times, with flows of the caller added; the same ones for every call.
@@ -131,6 +169,7 @@ impl CheckedSpec {
             traffic: flow.traffic,
             group: flow.group,
             senders: flow.senders,
+            sent_by: flow.sent_by,
             dependency: fanin_fabric::Dependency {
                 after: flow.dependency.after,
                 in_turn: flow.dependency.in_turn,

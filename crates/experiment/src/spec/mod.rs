@@ -15,6 +15,7 @@ mod credits;
 pub mod document;
 mod dscp;
 mod faults;
+mod graphs;
 mod host_names;
 mod lanes;
 mod network;
@@ -24,6 +25,7 @@ mod rdma;
 mod read;
 mod room;
 mod scheme;
+mod setting;
 mod shape;
 mod source;
 #[cfg(test)]

@@ -6,9 +6,10 @@ use super::credits::credit_class;
 use super::document::{
     AckClass, Document, LoadBase, Pairs, Pattern, Restart, ServiceTime, Size, Tcp, Traffic, Transport,
 };
-use super::host_names::HostNames;
+use super::graphs::is_graph;
 use super::one::One;
 use super::scheme::{SchemeChoice, SchemeId};
+use super::setting::Setting;
 use super::shape::advice;
 use super::topology_file;
 use crate::error::{Problem, Problems};
@@ -24,7 +25,6 @@ use fanin_units::Time;
 use fanin_workload as workload;
 use fanin_workload::{Cdf, Hosts, LongFlows, Places, SizeDistribution, WorkloadError};
 use serde_json::{Map, Value};
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -133,33 +133,6 @@ fn warn_of_overload(traffics: &[Traffic], checker: &mut Checker<'_>) {
                 .warnings
                 .push(format!("the traffics offer {:.0} % of {name}: queues grow without bound", sum * 100.0));
         }
-    }
-}
-
-/// The properties of the network that traffics need.
-struct Setting<'a> {
-    places: Places,
-    hosts: u32,
-    names: &'a [String],
-    host_names: OnceCell<HostNames>,
-}
-
-impl<'a> Setting<'a> {
-    fn new(network: &'a NetworkConfig) -> Self {
-        let graph = &network.graph;
-        let (host_links, tor_uplinks) = graph.capacities();
-        let places = Places { rack_of: graph.rack_of(), nic_rate: graph.nic_rate(), host_links, tor_uplinks };
-        let names = &graph.names[..graph.hosts as usize];
-        Self { places, hosts: graph.hosts, names, host_names: OnceCell::new() }
-    }
-
-    /// The hosts by name; built only if a traffic names hosts.
-    fn host_names(&self) -> &HostNames {
-        self.host_names.get_or_init(|| HostNames::new(self.names))
-    }
-
-    fn number_of(&self) -> &HashMap<String, u32> {
-        self.host_names().number_of()
     }
 }
 
@@ -374,6 +347,11 @@ impl One<'_, '_> {
                 self.fail("size", "the messages of a list have their own sizes", "leave it out");
                 None
             }
+            (pattern, Some(_)) if is_graph(pattern) => {
+                self.fail("size", "the messages of this pattern have their own sizes", "leave it out");
+                None
+            }
+            (pattern, None) if is_graph(pattern) => Some(SizeDistribution::Fixed(1)),
             (Pattern::Query { total: Some(_), .. }, Some(_)) => {
                 self.fail("size", "pattern.total already sets the size of answers", "leave one of them out");
                 None
@@ -433,10 +411,19 @@ impl One<'_, '_> {
                 let hosts = self.hosts("pattern.hosts", hosts, setting)?;
                 workload::Pattern::Permutation(workload::Permutation { hosts, size, jitter: *jitter, every: *every })
             }
-            Pattern::AllToAll { hosts } => {
+            Pattern::AllToAll(of) if of.size.is_none() => {
+                let hosts = self.only_hosts(of)?;
                 let hosts = self.hosts("pattern.hosts", hosts, setting)?;
                 workload::Pattern::AllToAll(workload::AllToAll { hosts, size })
             }
+            Pattern::AllToAll(_)
+            | Pattern::AllReduce(_)
+            | Pattern::AllGather(_)
+            | Pattern::ReduceScatter(_)
+            | Pattern::Broadcast(_)
+            | Pattern::Pipeline { .. }
+            | Pattern::Goal { .. }
+            | Pattern::Chakra { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
             Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
                 let amount = match (*pairs, load, *count) {
                     (Pairs::OneToOne, ..) => LongFlows::OneToOne,
@@ -543,7 +530,14 @@ impl One<'_, '_> {
                 ("the number of flows is missing", "give a load, or pattern.count")
             }
             Pattern::Permutation { .. }
-            | Pattern::AllToAll { .. }
+            | Pattern::AllToAll(_)
+            | Pattern::AllReduce(_)
+            | Pattern::AllGather(_)
+            | Pattern::ReduceScatter(_)
+            | Pattern::Broadcast(_)
+            | Pattern::Pipeline { .. }
+            | Pattern::Goal { .. }
+            | Pattern::Chakra { .. }
             | Pattern::Query { .. }
             | Pattern::List { .. }
             | Pattern::Hpcc { .. }
@@ -647,19 +641,5 @@ impl One<'_, '_> {
         let senders = self.hosts("pattern.senders", senders, setting);
         let receivers = self.hosts("pattern.receivers", receivers, setting);
         Some(Hosts { senders: senders?, receivers: receivers?, inter_rack_only })
-    }
-
-    /// The numbers of named hosts; the outer `None` after adding a problem.
-    fn hosts(&mut self, key: &str, names: &Option<Vec<String>>, setting: &Setting<'_>) -> Option<Option<Vec<u32>>> {
-        let Some(names) = names else { return Some(None) };
-        let path = format!("{}.{key}", self.path);
-        let numbers = self.checker.named(names, &path, |name| match setting.number_of().get(name) {
-            Some(number) => Ok(*number),
-            None => {
-                let right = advice(name, setting.number_of().keys().map(String::as_str));
-                Err((format!("there is no host \"{name}\""), right))
-            }
-        });
-        (numbers.len() == names.len()).then_some(Some(numbers))
     }
 }

@@ -109,6 +109,8 @@ pub fn hand_over(setup: &Setup, found: Results, lines: Spool, hash: u64) -> Run 
         hops: Vec::new(),
         host_waits: Vec::new(),
         pauses: Vec::new(),
+        jobs: Vec::new(),
+        graphs: Default::default(),
         events: warnings(setup, &found, dropped),
         files: vec![lines],
     }

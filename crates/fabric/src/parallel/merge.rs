@@ -3,6 +3,8 @@
 use super::members::ParallelSimulation;
 use crate::config::NetworkConfig;
 use crate::flows::Flows;
+use crate::graph_records::GraphRecords;
+use crate::graphs::Placed;
 use crate::pause_log::{self, PauseRecord};
 use crate::results::{ClassCounters, FlowRecord, Hop, HostWait, Incidents, PortCounters, Totals, TrafficCounters};
 use crate::sim::Simulation;
@@ -165,8 +167,30 @@ impl ParallelSimulation {
 
     /// See [`Simulation::nothing_to_come`].
     pub fn nothing_to_come(&mut self) -> bool {
-        let (started, only) = (self.started(), self.only_mut());
-        only.all_loaded() && started == only.world.messages.len() as u64
+        if let Some(one) = self.one_mut() {
+            return one.nothing_to_come();
+        }
+        let (started, graphs, done) = (self.started(), self.has_graphs(), self.all().all(Simulation::graphs_are_done));
+        let only = self.only_mut();
+        let all_posted = only.all_loaded() && started == only.world.messages.len() as u64;
+        all_posted && done || graphs && self.is_over()
+    }
+
+    fn has_graphs(&self) -> bool {
+        self.any().world.messages.graphs().is_some()
+    }
+
+    /// See [`Simulation::run_graphs`].
+    pub fn run_graphs(&mut self, jobs: &[Placed]) {
+        self.all_mut().for_each(|partition| partition.run_graphs(jobs.to_vec()));
+    }
+
+    /// See [`Simulation::take_graphs`].
+    pub fn take_graphs(&mut self) -> GraphRecords {
+        let mut records = GraphRecords::default();
+        self.all_mut().for_each(|partition| partition.add_graphs(&mut records));
+        records.sort();
+        records
     }
 
     /// See [`Simulation::incidents`].

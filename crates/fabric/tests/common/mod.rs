@@ -178,7 +178,7 @@ pub fn over_tcp(scheme: &str) -> TrafficConfig {
 }
 
 pub fn message(start: Time, src: u32, dst: u32, bytes: u64) -> Message {
-    Message { start, src, dst, bytes, traffic: 0, group: u32::MAX, senders: None, dependency: Dependency::default() }
+    Message { start, src, dst, bytes, group: u32::MAX, ..Message::default() }
 }
 
 /// As [`traffic`], of flows that send at this rate each.

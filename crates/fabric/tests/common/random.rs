@@ -302,9 +302,8 @@ fn any_message() -> impl Strategy<Value = Message> {
         dst,
         bytes,
         traffic,
-        senders: None,
         group: u32::MAX,
-        dependency: Dependency::default(),
+        ..Message::default()
     })
 }
 

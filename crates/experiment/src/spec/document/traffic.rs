@@ -103,10 +103,69 @@ pub enum Pattern {
         /// Time between rounds. Default: a single round.
         every: Option<Time>,
     },
-    /// Each host sends to every other host, all at the start.
-    AllToAll {
-        /// The hosts that send and receive.
+    /// Each host sends to every other host. With the traffic's own `size`, all messages start at once, each of that
+    /// size; with `size` in the pattern it is a collective operation, in which each rank has so much for all.
+    AllToAll(Collective),
+    /// Each rank has a vector, and gets the sum of all.
+    AllReduce(Collective),
+    /// Each rank has a part, and gets all parts.
+    AllGather(Collective),
+    /// Each rank has a vector, and gets its part of the sum of all.
+    ReduceScatter(Collective),
+    /// The first rank has a vector, and all get it.
+    Broadcast(Collective),
+    /// A model in stages, through which the micro-batches of a training step pass forwards and back.
+    Pipeline {
+        /// The order in which a stage computes.
+        schedule: Schedule,
+        /// Bytes of a micro-batch's activations between two stages, and of its gradients.
+        size: Bytes,
+        /// Micro-batches of a step.
+        micro_batches: u32,
+        /// Time of a stage for a micro-batch forwards.
+        forward: Time,
+        /// The same backwards.
+        backward: Time,
+        /// Steps, one after another. Default: one.
+        repeat: Option<u32>,
+        /// The hosts of the stages, in order. Default: all.
         hosts: Option<Vec<String>>,
+        /// Which stage gets which host.
+        placement: Option<Placement>,
+    },
+    /// The work of a GOAL schedule, as text (`.goal`) or in the binary form of LogGOPSim, ATLAHS and HTSIM (`.bin`).
+    Goal {
+        /// The file, relative to the spec's folder.
+        file: String,
+        /// The hosts of the ranks, in order. Default: all.
+        hosts: Option<Vec<String>>,
+        /// Which rank gets which host.
+        placement: Option<Placement>,
+        /// Which nodes of a rank wait for each other. Default: "cpu".
+        slots: Option<Slots>,
+        /// When a send ends.
+        send_done: Option<SendDone>,
+    },
+    /// The work of Chakra execution traces, one file for each rank, with collectives as messages.
+    Chakra {
+        /// The trace of any rank, `PREFIX.RANK.et`, relative to the spec's folder; the others have the same prefix.
+        file: String,
+        /// The hosts of the ranks, in order. Default: all.
+        hosts: Option<Vec<String>>,
+        /// Which rank gets which host.
+        placement: Option<Placement>,
+        /// Which nodes of a rank wait for each other. Default: "astra-sim".
+        slots: Option<Slots>,
+        /// When a send ends.
+        send_done: Option<SendDone>,
+        /// The algorithm of those collectives that have one of this name; others have their default.
+        algorithm: Option<String>,
+        /// Ranks of a server.
+        server: Option<u32>,
+        /// Channels of each collective.
+        channels: Option<u32>,
+        /// Largest message of a collective.
+        chunk: Option<Bytes>,
     },
     /// A fixed set of long flows, each from a different sender. Their number is the load divided by a host's rate, or
     /// `count`; with one-to-one pairs it is the number of senders.
@@ -180,6 +239,81 @@ pub enum Pattern {
         /// The program of htsim for which it was written. Default: "uec" if it has the word msg, otherwise "ndp".
         dialect: Option<HtsimDialect>,
     },
+}
+
+/// When a send ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SendDone {
+    /// As its last ACK arrives.
+    #[default]
+    Acked,
+    /// As its last byte arrives, as in ASTRA-sim's analytical backend: its rank knows that at once, so the run has one
+    /// thread.
+    Arrived,
+}
+
+/// A collective operation of many ranks, or several, one after another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Collective {
+    /// The hosts of the ranks, in order. Default: all.
+    pub hosts: Option<Vec<String>>,
+    /// Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
+    /// all-gather, what each rank has for all in an all-to-all.
+    pub size: Option<Bytes>,
+    /// How it is carried out; docs/collectives.md lists the algorithms of each operation. Default: the first of them.
+    pub algorithm: Option<String>,
+    /// Which rank gets which host.
+    pub placement: Option<Placement>,
+    /// Ranks of a server: neighbours in the list of ranks, for hierarchical algorithms and for the order of channels.
+    pub server: Option<u32>,
+    /// Channels, each with its share of the bytes and messages of its own. Default: 1.
+    pub channels: Option<u32>,
+    /// Largest message; where messages have several blocks, as in halving, the largest block. Default: no limit.
+    pub chunk: Option<Bytes>,
+    /// How often it happens, one after another at each rank. Default: once.
+    pub repeat: Option<u32>,
+    /// Time for which each rank computes before each. Default: none.
+    pub compute: Option<Time>,
+}
+
+/// The order in which the stages of a pipeline compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Schedule {
+    /// All micro-batches forwards, then all backwards, the last one first.
+    #[serde(rename = "gpipe")]
+    GPipe,
+    /// As many forwards as stages follow, then one forwards and one backwards in turn.
+    #[serde(rename = "1f1b")]
+    OneForwardOneBackward,
+}
+
+/// Which rank gets which host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// The first rank the first host, and so on.
+    #[default]
+    Packed,
+    /// One rank in each rack in turn.
+    Strided,
+    /// At random, by the spec's seed.
+    Random,
+}
+
+/// Which nodes of a rank wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slots {
+    /// Those that use one of the engines of ASTRA-sim: a CPU, a GPU, and one for sends and collectives, which hold it
+    /// to their end. The lowest number goes first.
+    AstraSim,
+    /// Computations on one CPU of a GOAL file. The one that was ready first goes first.
+    Cpu,
+    /// None.
+    None,
 }
 
 /// A program of htsim: its programs differ in the unit of `start` in a connection matrix.

@@ -1,0 +1,393 @@
+//! Graphs of work in a partition: the ranks whose hosts are here, driven by what arrives, by ACKs, and by time.
+//!
+//! At an instant of a host, what the network delivers comes first, in the network's order, then delays that end, by
+//! number of node, and then everything that is ready is started, by number, until nothing is: sends are posted in this
+//! order. A send ends with its last ACK, a receive when it is posted and its message has arrived completely, and a
+//! collective at a rank with the last of its receives there, or of its sends where it has no receives. Nothing here
+//! acts on another host, so a network may be cut; but where sends end as their messages arrive.
+
+use crate::graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
+use fanin_graph::job::{SendEnds, Step};
+use fanin_graph::{Host, Job, Kind, Message, Node};
+use fanin_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+
+/// A job in a network.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The traffic to which its messages belong: all those with [`crate::Message::sent_by`].
+    pub traffic: u16,
+    /// When it begins.
+    pub start: Time,
+    /// What it does.
+    pub job: Arc<Job>,
+    /// The host of each rank. Ranks that exchange messages have different hosts.
+    pub hosts: Arc<[u32]>,
+}
+
+/// No rank, message or place.
+const NONE: u32 = u32::MAX;
+
+/// Nodes of all ranks that are recorded.
+const KEPT: usize = 4_000_000;
+
+/// The ranks of a partition.
+pub(crate) struct Graphs {
+    jobs: Vec<Placed>,
+    /// Job of each traffic, or [`NONE`].
+    of_traffic: Vec<u32>,
+    /// By job and rank: its place in `ranks`, or [`NONE`] elsewhere.
+    place_of: Vec<Vec<u32>>,
+    ranks: Vec<Rank>,
+    /// Job, rank and node of each message that leaves or arrives here.
+    sent: Vec<(u32, u32, u32)>,
+    /// Delays under way, by end, rank and node, and jobs that have yet to begin, as node [`NONE`].
+    timers: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    /// Ranks with something new at the instant `due_at`.
+    due: Vec<u32>,
+    due_at: Time,
+    /// Messages to post at this instant.
+    posts: Vec<u32>,
+    /// No node starts any more.
+    stopped: bool,
+    /// Ranks with unfinished nodes.
+    open: usize,
+}
+
+/// What is known of a node.
+#[derive(Clone, Copy)]
+struct Known {
+    /// The message that it sends.
+    message: u32,
+    /// Its place in the host while it is under way.
+    place: u32,
+    start: Time,
+}
+
+struct Rank {
+    program: usize,
+    host: Host,
+    nodes: Vec<Known>,
+    /// Nodes that have not ended.
+    left: usize,
+    /// Of each collective that is under way, the unfinished messages that it waits for, and whether those are receives.
+    parts: HashMap<u32, (u32, bool)>,
+    is_due: bool,
+    /// Computations, and sends, receives and collectives under way, and since when.
+    computing: u32,
+    communicating: u32,
+    since: Time,
+    record: RankRecord,
+    log: Vec<NodeRecord>,
+    log_limit: usize,
+    left_out: u64,
+    collectives: Vec<CollectiveRecord>,
+}
+
+impl Graphs {
+    /// The ranks of these jobs whose hosts are here.
+    pub fn new(jobs: Vec<Placed>, is_here: impl Fn(u32) -> bool) -> Self {
+        let all: usize = jobs.iter().map(|placed| placed.job.ranks.len()).sum();
+        let traffics = jobs.iter().map(|placed| usize::from(placed.traffic) + 1).max().unwrap_or(0);
+        let mut graphs = Self {
+            of_traffic: vec![NONE; traffics],
+            place_of: Vec::new(),
+            ranks: Vec::new(),
+            sent: Vec::new(),
+            timers: BinaryHeap::new(),
+            due: Vec::new(),
+            due_at: Time::NEVER,
+            posts: Vec::new(),
+            stopped: false,
+            open: 0,
+            jobs: Vec::new(),
+        };
+        for (number, placed) in (0..).zip(&jobs) {
+            graphs.of_traffic[usize::from(placed.traffic)] = number;
+            let mut places = Vec::with_capacity(placed.hosts.len());
+            for (rank, host) in (0..).zip(&*placed.hosts) {
+                places.push(if is_here(*host) { graphs.ranks.len() as u32 } else { NONE });
+                if is_here(*host) {
+                    let rank = Rank::new(placed, number, rank, (KEPT / all.max(1)).max(16));
+                    graphs.open += usize::from(rank.left > 0);
+                    graphs.timers.push(Reverse((placed.start, graphs.ranks.len() as u32, NONE)));
+                    graphs.ranks.push(rank);
+                }
+            }
+            graphs.place_of.push(places);
+        }
+        graphs.jobs = jobs;
+        graphs
+    }
+
+    /// Whether the messages of a traffic are sent by nodes.
+    pub fn has(&self, traffic: u16) -> bool {
+        self.of_traffic.get(usize::from(traffic)).is_some_and(|job| *job != NONE)
+    }
+
+    /// A message of a traffic has been loaded, which this rank's node sends. Returns by which number it is known here.
+    pub fn load(&mut self, message: u32, traffic: u16, (rank, node): (u32, u32)) -> u32 {
+        let job = self.of_traffic[usize::from(traffic)];
+        let place = self.place_of[job as usize][rank as usize];
+        if let Some(rank) = self.ranks.get_mut(place as usize) {
+            rank.nodes[node as usize].message = message;
+        }
+        self.sent.push((job, rank, node));
+        self.sent.len() as u32 - 1
+    }
+
+    /// A message that was [loaded](Self::load) has arrived completely.
+    pub fn arrived(&mut self, number: u32, now: Time) {
+        let (job, from, node) = self.sent[number as usize];
+        let program = &self.jobs[job as usize].job.ranks[from as usize];
+        let Kind::Send { to, bytes, tag } = program.steps[node as usize].node.kind else { return };
+        let place = self.place_of[job as usize][to as usize];
+        let message = Message { from, tag, bytes, token: u64::from(node) };
+        self.open -= usize::from(self.ranks[place as usize].arrive(message, now, &self.jobs));
+        self.make_due(place, now);
+        if self.jobs[job as usize].job.send_ends == SendEnds::Arrived {
+            self.send_ended(number, now);
+        }
+    }
+
+    /// The sender of a message that was [loaded](Self::load) knows that it has arrived.
+    pub fn acked(&mut self, number: u32, now: Time) {
+        if self.jobs[self.sent[number as usize].0 as usize].job.send_ends == SendEnds::Acked {
+            self.send_ended(number, now);
+        }
+    }
+
+    fn send_ended(&mut self, number: u32, now: Time) {
+        let (job, rank, node) = self.sent[number as usize];
+        let place = self.place_of[job as usize][rank as usize];
+        self.open -= usize::from(self.ranks[place as usize].end(node, now, &self.jobs));
+        self.make_due(place, now);
+    }
+
+    fn make_due(&mut self, place: u32, now: Time) {
+        let rank = &mut self.ranks[place as usize];
+        if !rank.is_due && !self.stopped {
+            rank.is_due = true;
+            self.due.push(place);
+            self.due_at = now;
+        }
+    }
+
+    /// When the next node may start or end by itself, once all that the network delivers at that instant is here.
+    pub fn next_at(&self) -> Time {
+        match self.timers.peek() {
+            _ if self.stopped => Time::NEVER,
+            _ if !self.due.is_empty() => self.due_at,
+            Some(Reverse((at, ..))) => *at,
+            None => Time::NEVER,
+        }
+    }
+
+    /// Ends the delays that are over and starts what is ready, at [`Self::next_at`]. The messages to post now are
+    /// [taken](Self::next_post) then.
+    pub fn step(&mut self, now: Time) {
+        while let Some(Reverse((at, place, node))) = self.timers.peek().copied()
+            && at <= now
+        {
+            self.timers.pop();
+            if node != NONE {
+                self.open -= usize::from(self.ranks[place as usize].end(node, now, &self.jobs));
+            }
+            self.make_due(place, now);
+        }
+        let mut due = core::mem::take(&mut self.due);
+        due.sort_unstable();
+        for place in due.drain(..) {
+            let rank = &mut self.ranks[place as usize];
+            rank.is_due = false;
+            let done = rank.run(now, place, &self.jobs, &mut self.timers, &mut self.posts);
+            self.open -= usize::from(done);
+        }
+        self.due = due;
+        // The first to be posted is the last in the list.
+        self.posts.reverse();
+    }
+
+    /// The next message to post at this instant.
+    pub fn next_post(&mut self) -> Option<u32> {
+        self.posts.pop()
+    }
+
+    /// From now on no node starts.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+        self.due.clear();
+    }
+
+    /// Whether all nodes of these ranks have ended.
+    pub fn is_done(&self) -> bool {
+        self.open == 0
+    }
+
+    /// What the ranks did up to now, and their unfinished nodes.
+    pub fn take_records(&mut self, into: &mut GraphRecords) {
+        for rank in self.ranks.drain(..) {
+            into.left_out += rank.left_out;
+            into.nodes.extend(rank.log);
+            into.collectives.extend(rank.collectives);
+            into.ranks.push(RankRecord { unfinished: rank.left as u64, ..rank.record });
+            into.hosts.push(rank.host);
+        }
+    }
+}
+
+fn is_receive(step: &Step) -> bool {
+    matches!(step.node.kind, Kind::Recv { .. })
+}
+
+impl Rank {
+    fn new(placed: &Placed, job: u32, rank: u32, log_limit: usize) -> Self {
+        let program = &placed.job.ranks[rank as usize];
+        let mut host = Host::new(placed.job.rules(), usize::MAX);
+        for step in &program.steps {
+            // The parts of a collective meet those of other ranks, not the collective itself.
+            let kind = match step.node.kind {
+                Kind::Collective { .. } => Kind::Delay { ns: 0 },
+                kind => kind,
+            };
+            host.add(&Node { kind, ..step.node.clone() });
+        }
+        let known = Known { message: NONE, place: NONE, start: Time::ZERO };
+        Self {
+            program: rank as usize,
+            host,
+            nodes: vec![known; program.steps.len()],
+            left: program.steps.len(),
+            parts: HashMap::new(),
+            is_due: false,
+            computing: 0,
+            communicating: 0,
+            since: placed.start,
+            record: RankRecord::new(job, rank, placed.start),
+            log: Vec::new(),
+            log_limit,
+            left_out: 0,
+            collectives: Vec::new(),
+        }
+    }
+
+    /// Starts what is ready until nothing is. Returns whether the last node ended.
+    fn run(
+        &mut self,
+        now: Time,
+        place: u32,
+        jobs: &[Placed],
+        timers: &mut BinaryHeap<Reverse<(Time, u32, u32)>>,
+        posts: &mut Vec<u32>,
+    ) -> bool {
+        let mut done = false;
+        let mut over = Vec::new();
+        loop {
+            while let Some(at) = self.host.take() {
+                let waiting = self.host.node(at);
+                let node = waiting.id as u32;
+                let steps = &jobs[self.record.job as usize].job.ranks[self.program].steps[node as usize..];
+                self.begin(node, at, &steps[0], now);
+                let message = self.host.start(at);
+                match steps[0].node.kind {
+                    Kind::Delay { ns: 0 } => over.push(node),
+                    Kind::Delay { ns } => {
+                        let end = now.saturating_add(Time::from_ps(ns.saturating_mul(1000)));
+                        timers.push(Reverse((end, place, node)));
+                    }
+                    Kind::Send { .. } => posts.extend(Some(self.nodes[node as usize].message).filter(|m| *m != NONE)),
+                    Kind::Recv { .. } if message.is_some() => done |= self.ended(node, now, jobs),
+                    Kind::Recv { .. } => {}
+                    Kind::Collective { .. } => {
+                        let parts = || steps[1..].iter().take_while(|step| step.within == node);
+                        let receives = parts().filter(|step| is_receive(step)).count() as u32;
+                        match if receives > 0 { receives } else { parts().count() as u32 } {
+                            0 => over.push(node),
+                            parts => _ = self.parts.insert(node, (parts, receives > 0)),
+                        }
+                    }
+                }
+            }
+            if over.is_empty() {
+                return done;
+            }
+            for node in over.drain(..) {
+                done |= self.end(node, now, jobs);
+            }
+        }
+    }
+
+    fn begin(&mut self, node: u32, place: u32, step: &Step, now: Time) {
+        let known = &mut self.nodes[node as usize];
+        (known.place, known.start) = (place, now);
+        self.count(step, now, 1);
+    }
+
+    /// Accounts for the time since the last change, then for a node that starts or ends.
+    fn count(&mut self, step: &Step, now: Time, change: i32) {
+        let passed = now.saturating_sub(self.since);
+        self.since = now;
+        let record = &mut self.record;
+        if self.computing > 0 {
+            record.computing = record.computing + passed;
+        }
+        if self.communicating > 0 {
+            record.communicating = record.communicating + passed;
+        }
+        if self.communicating > 0 && self.computing == 0 {
+            record.waiting = record.waiting + passed;
+        }
+        let counted = match step.node.kind {
+            Kind::Delay { ns: 0 } => return,
+            // The collective itself counts.
+            Kind::Send { .. } | Kind::Recv { .. } if step.within != step.node.id as u32 => return,
+            Kind::Delay { .. } => &mut self.computing,
+            _ => &mut self.communicating,
+        };
+        *counted = counted.wrapping_add_signed(change);
+    }
+
+    /// A node under way has ended. Returns whether it was the last.
+    fn end(&mut self, node: u32, now: Time, jobs: &[Placed]) -> bool {
+        self.host.end(self.nodes[node as usize].place);
+        self.ended(node, now, jobs)
+    }
+
+    /// As above, where the host knows it.
+    fn ended(&mut self, node: u32, now: Time, jobs: &[Placed]) -> bool {
+        let step = &jobs[self.record.job as usize].job.ranks[self.program].steps[node as usize];
+        self.count(step, now, -1);
+        let part = step.within != node;
+        if !part {
+            self.record.finish = now;
+        }
+        self.left -= 1;
+        let (job, rank, start) = (self.record.job, self.record.rank, self.nodes[node as usize].start);
+        if let Kind::Collective { .. } = step.node.kind {
+            self.collectives.push(CollectiveRecord { job, collective: step.collective, rank, start, end: now });
+        }
+        if !matches!(step.node.kind, Kind::Delay { ns: 0 }) {
+            match self.log.len() < self.log_limit {
+                true => self.log.push(NodeRecord { job, rank, node, start, end: now }),
+                false => self.left_out += 1,
+            }
+        }
+        if part
+            && let Some((parts, receives)) = self.parts.get_mut(&step.within)
+            && (!*receives || is_receive(step))
+        {
+            *parts -= 1;
+            if *parts == 0 {
+                self.parts.remove(&step.within);
+                self.end(step.within, now, jobs);
+            }
+        }
+        self.left == 0
+    }
+
+    fn arrive(&mut self, message: Message, now: Time, jobs: &[Placed]) -> bool {
+        self.host.arrive(message).is_some_and(|(node, _)| self.ended(node as u32, now, jobs))
+    }
+}

@@ -1,0 +1,152 @@
+//! Collective operations as messages, each algorithm a function from a [`Shape`] to a [`Plan`].
+//!
+//! Ranks of a group have places from 0. A vector of S bytes is divided into blocks whose sizes differ by at most a
+//! byte, block b being bytes floor(b S / n) to floor((b + 1) S / n), so that nothing is lost. A place sends as soon as
+//! what it sends has arrived. A channel has its share of S and messages of its own; with chunks, rings and exchanges
+//! work on one piece after another, and trees and chains on all at once, in order.
+
+mod chain;
+mod doubling;
+mod exchange;
+mod hierarchical;
+mod plan;
+mod ring;
+mod tree;
+
+use crate::Operation;
+use plan::block;
+pub use plan::{Plan, Shape, Transfer};
+
+/// An algorithm of an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Algorithm {
+    /// The operation.
+    pub operation: Operation,
+    /// Its name in a spec.
+    pub name: &'static str,
+    /// Whether a chunk is the size of one of n blocks; otherwise of the whole vector.
+    blocks: bool,
+    /// Whether a place begins a chunk before it is done with the one before.
+    pipelined: bool,
+    plan: fn(&Shape, &mut Plan) -> Result<(), String>,
+}
+
+/// All algorithms; the first of an operation is its default.
+pub const ALGORITHMS: &[Algorithm] = &[
+    of(Operation::AllReduce, "ring", true, false, ring::all_reduce),
+    of(Operation::AllReduce, "halving-doubling", true, false, doubling::all_reduce_halving),
+    of(Operation::AllReduce, "recursive-doubling", false, false, doubling::all_reduce),
+    of(Operation::AllReduce, "tree", false, true, tree::all_reduce),
+    of(Operation::AllReduce, "double-tree", false, true, tree::all_reduce_double),
+    of(Operation::AllReduce, "hierarchical", true, false, hierarchical::all_reduce),
+    of(Operation::AllGather, "ring", true, false, ring::all_gather),
+    of(Operation::AllGather, "recursive-doubling", true, false, doubling::all_gather),
+    of(Operation::ReduceScatter, "ring", true, false, ring::reduce_scatter),
+    of(Operation::ReduceScatter, "halving", true, false, doubling::reduce_scatter),
+    of(Operation::AllToAll, "direct", true, false, exchange::direct),
+    of(Operation::AllToAll, "rotation", true, false, exchange::rotation),
+    of(Operation::Broadcast, "chain", false, true, chain::broadcast),
+    of(Operation::Broadcast, "tree", false, true, tree::broadcast),
+];
+
+type Planner = fn(&Shape, &mut Plan) -> Result<(), String>;
+
+const fn of(operation: Operation, name: &'static str, blocks: bool, pipelined: bool, plan: Planner) -> Algorithm {
+    Algorithm { operation, name, blocks, pipelined, plan }
+}
+
+/// How collectives are carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Method<'a> {
+    /// The algorithm by name; the operation's default without one.
+    pub algorithm: Option<&'a str>,
+    /// Channels, each with its share of the bytes; 0 is one.
+    pub channels: u32,
+    /// Largest message, in bytes; where messages have several blocks, as in halving, the largest block.
+    pub chunk: Option<u64>,
+    /// Ranks of a server.
+    pub server: Option<u32>,
+}
+
+/// The algorithm of this name for an operation, or its default.
+///
+/// # Errors
+/// The names that it has.
+pub fn algorithm(operation: Operation, name: Option<&str>) -> Result<&'static Algorithm, String> {
+    let mut all = ALGORITHMS.iter().filter(|algorithm| algorithm.operation == operation);
+    let known: Vec<&str> = all.clone().map(|algorithm| algorithm.name).collect();
+    let found = all.find(|algorithm| name.is_none_or(|name| algorithm.name == name));
+    found.ok_or_else(|| match (known.is_empty(), name) {
+        (true, _) => format!("a collective {}, which has no algorithm here", operation.name()),
+        (_, name) => {
+            format!("{} has no algorithm {:?}; it has {}", operation.name(), name.unwrap_or(""), known.join(", "))
+        }
+    })
+}
+
+/// The messages of a collective.
+///
+/// # Errors
+/// The algorithm is unknown, or does not fit the number of ranks or the bytes.
+pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Result<Plan, String> {
+    let algorithm = algorithm(operation, method.algorithm)?;
+    let mut whole = Plan::default();
+    if ranks < 2 {
+        return Ok(whole);
+    }
+    let channels = u64::from(method.channels.max(1));
+    for channel in 0..channels {
+        let share = block(bytes, channel, channels);
+        let order = order(ranks, method.server, channel as u32);
+        let largest = method.chunk.unwrap_or(u64::MAX).max(1);
+        let piece = if algorithm.blocks { largest.saturating_mul(ranks.into()) } else { largest };
+        let pieces = share.div_ceil(piece).max(1);
+        let mut last: Vec<Option<u32>> = vec![None; ranks as usize];
+        for number in 0..pieces {
+            let shape = Shape { ranks, bytes: block(share, number, pieces), server: method.server };
+            let mut part = Plan::default();
+            (algorithm.plan)(&shape, &mut part)?;
+            if part.transfers.iter().any(|transfer| transfer.bytes == 0) {
+                let share = if channels > 1 { format!(" in each of {channels} channels") } else { String::new() };
+                return Err(format!("{bytes} B are too few for {ranks} ranks{share}; each message has at least 1 B"));
+            }
+            let first = whole.transfers.len() as u32;
+            let before = last.clone();
+            for (number, mut transfer) in (first..).zip(part.transfers) {
+                (transfer.from, transfer.to) = (order[transfer.from as usize], order[transfer.to as usize]);
+                transfer.after.iter_mut().for_each(|after| *after += first);
+                if transfer.after.is_empty() && !algorithm.pipelined {
+                    transfer.after.extend(before[transfer.from as usize]);
+                }
+                last[transfer.to as usize] = Some(number);
+                whole.transfers.push(transfer);
+            }
+        }
+    }
+    Ok(whole)
+}
+
+/// The ranks at the places of a channel: servers in order, and in each the ranks rotated by the channel (SimAI,
+/// MockNcclGroup.cc), so that channels leave a server by different ranks.
+fn order(ranks: u32, server: Option<u32>, channel: u32) -> Vec<u32> {
+    let server = server.filter(|server| ranks.is_multiple_of(*server.max(&1))).unwrap_or(1).max(1);
+    (0..ranks).map(|place| place / server * server + (place + channel) % server).collect()
+}
+
+/// nccl-tests' factor of bus bandwidth: busbw = algbw x f (PERFORMANCE.md of nccl-tests).
+pub fn bus_factor(operation: Operation, ranks: u32) -> f64 {
+    let n = f64::from(ranks.max(1));
+    match operation {
+        Operation::AllReduce => 2.0 * (n - 1.0) / n,
+        Operation::AllGather
+        | Operation::ReduceScatter
+        | Operation::ReduceScatterBlock
+        | Operation::AllToAll
+        | Operation::Gather
+        | Operation::Scatter => (n - 1.0) / n,
+        Operation::Reduce | Operation::Broadcast | Operation::Barrier => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! What an algorithm makes: the messages of a collective and who waits for whom.
+
+/// What an algorithm needs to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// How many ranks there are.
+    pub ranks: u32,
+    /// Bytes by nccl-tests' counting: the vector of an all-reduce, a broadcast or a reduce-scatter, the result of an
+    /// all-gather, what each rank has for the others and itself in an all-to-all.
+    pub bytes: u64,
+    /// Ranks of a server, for hierarchical algorithms and for the order of channels.
+    pub server: Option<u32>,
+}
+
+/// A message between two places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The place that sends it.
+    pub from: u32,
+    /// The place that receives it.
+    pub to: u32,
+    /// Its size.
+    pub bytes: u64,
+    /// Transfers that must have arrived at the place that sends it.
+    pub after: Vec<u32>,
+}
+
+/// The messages of a collective. A place sends what is ready at once in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// In an order in which each comes after those that it waits for.
+    pub transfers: Vec<Transfer>,
+}
+
+impl Plan {
+    pub(super) fn send(&mut self, (from, to): (u32, u32), bytes: u64, after: impl IntoIterator<Item = u32>) -> u32 {
+        self.transfers.push(Transfer { from, to, bytes, after: after.into_iter().collect() });
+        self.transfers.len() as u32 - 1
+    }
+}
+
+/// Bytes of a block of a vector in n blocks.
+pub(super) fn block(bytes: u64, number: u64, blocks: u64) -> u64 {
+    let edge = |number: u64| (u128::from(bytes) * u128::from(number) / u128::from(blocks)) as u64;
+    edge(number + 1) - edge(number)
+}

@@ -1,0 +1,75 @@
+use super::*;
+use crate::{ANY, WINDOW, check};
+
+const RULES: Rules = Rules { holds: Holds::Work, first_ready: false };
+
+fn node(id: u64, kind: Kind, after_end: &[u64]) -> Node {
+    Node { id, kind, after_end: after_end.to_vec(), ..Node::default() }
+}
+
+fn gather(group: u32, bytes: u64) -> Kind {
+    Kind::Collective { operation: Operation::AllGather, bytes, group }
+}
+
+fn job(ranks: Vec<Vec<Node>>) -> Result<Job, Wrong<Infallible>> {
+    let mut sources: Vec<Listed> = ranks.into_iter().map(Listed::new).collect();
+    Job::new(&mut sources, RULES, &Method::default())
+}
+
+#[test]
+fn a_collective_becomes_messages_and_what_waits_for_it_still_does() {
+    let rank = |extra: u64| {
+        vec![
+            node(70, Kind::Delay { ns: 5 }, &[9 + extra]),
+            node(9 + extra, gather(0, 100), &[3]),
+            node(3, Kind::Delay { ns: 1 }, &[]),
+        ]
+    };
+    let job = job(vec![rank(0), rank(1), rank(2)]).unwrap();
+    let one = &job.collectives[0];
+    // A trace counts what a rank contributes.
+    assert_eq!((job.collectives.len(), one.bytes, one.algorithm), (1, 300, "ring"));
+    assert_eq!(job.sends().collect::<Vec<_>>()[..2], [(0, 2, 1, 100), (0, 4, 1, 100)]);
+    for (rank, program) in (0..).zip(&job.ranks) {
+        let steps = &program.steps;
+        assert_eq!(steps.len(), 3 + 4);
+        assert!(steps.iter().zip(0..).all(|(step, number)| step.node.id == number));
+        assert_eq!((steps[6].node.after_end.clone(), steps[6].origin), (vec![1], 70));
+        assert_eq!(steps[1].node.after_end, [0]);
+        assert!(steps[2..6].iter().all(|step| step.within == 1 && step.collective == 0 && step.origin == 9 + rank));
+    }
+    // The first message of each rank waits for the start of the collective, the second for the first arrival.
+    assert_eq!(
+        (&job.ranks[0].steps[2].node.after_start[..], &job.ranks[0].steps[4].node.after_end[..]),
+        (&[1][..], &[3][..])
+    );
+    // As messages alone it runs to its end, and what follows waits for all parts.
+    assert_eq!(check(&mut job.messages_only(), RULES, WINDOW), Ok(Vec::new()));
+    let mut source = job.messages_only().remove(0);
+    let (mut node, mut nodes) = (Node::default(), Vec::new());
+    while source.next(&mut node) == Ok(true) {
+        nodes.push(node.clone());
+    }
+    assert_eq!(
+        (nodes[6].after_end.clone(), nodes[7].id, nodes[7].after_end.clone()),
+        (vec![8], 8, vec![1, 2, 3, 4, 5])
+    );
+}
+
+#[test]
+fn what_cannot_be_carried_out_is_named() {
+    let wrong = |ranks| match job(ranks) {
+        Err(Wrong::Node { rank, id, what }) => (rank, id, what),
+        other => panic!("{other:?}"),
+    };
+    let of = |id, kind| vec![node(id, kind, &[])];
+    assert_eq!(wrong(vec![of(1, gather(7, 5)), of(1, gather(7, 5))]).2, "names process group 7, which is not defined");
+    let (rank, id, what) = wrong(vec![of(1, gather(0, 5)), of(2, gather(0, 6))]);
+    assert_eq!((rank, id), (1, 2));
+    assert!(what.contains("another operation or size than node 1 of rank 0"), "{what}");
+    assert!(wrong(vec![of(1, gather(0, 5)), of(2, Kind::Delay { ns: 1 })]).2.contains("1 of 2 ranks come"));
+    assert!(wrong(vec![vec![node(1, Kind::Delay { ns: 1 }, &[4])]]).2.contains("node 4, which is not there"));
+    let tagged = |tag| vec![vec![node(1, Kind::Recv { from: 1, bytes: 1, tag }, &[]), node(2, gather(0, 1), &[])]; 2];
+    assert!(wrong(tagged(TAGS)).2.contains("has a tag from 2147483648 on"));
+    assert!(job(tagged(ANY)).is_ok() && job(tagged(TAGS - 1)).is_ok());
+}
