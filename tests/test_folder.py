@@ -1,6 +1,9 @@
 """Run folders: written whole, read back equal, readable by others."""
 
 import importlib.util
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -10,10 +13,15 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import fanin
 from fanin import _core
-from fanin.run_folder import TABLES
+from fanin.cli import CommandError, app
+from fanin.run_files import record_of, unverified
+from fanin.run_folder import CLAIM, TABLES, Claim, RunError, clean
+
+runner = CliRunner()
 
 
 @pytest.mark.parametrize("parquet", [False, True])
@@ -23,6 +31,7 @@ def test_a_folder_reads_back_equal(result: fanin.Result, tmp_path: Path, parquet
     for name in TABLES:
         pl.testing.assert_frame_equal(getattr(back, name)(), getattr(result, name)())
     assert back.summary() == result.summary()
+    files = back.manifest.pop("files")
     assert back.manifest == result.manifest
     assert back.spec == result.spec
     assert not back.cancelled
@@ -35,6 +44,11 @@ def test_a_folder_reads_back_equal(result: fanin.Result, tmp_path: Path, parquet
         *(f"{name}.{ending}" for name in TABLES),
     }
     assert [path.name for path in folder.parent.iterdir()] == ["run"], "nothing is left beside it"
+    assert files == {
+        path.name: record_of(path, getattr(back, path.stem)().height if path.suffix[1:] == ending else None)
+        for path in folder.iterdir()
+        if path.name != "manifest.json"
+    }
 
 
 def test_others_read_the_tables(result: fanin.Result, tmp_path: Path) -> None:
@@ -115,3 +129,101 @@ def test_damage_is_told(result: fanin.Result, tmp_path: Path) -> None:
     (folder / "summary.json").write_text("{")
     with pytest.raises(fanin.RunError, match="damaged"):
         fanin.load(folder)
+
+
+@pytest.fixture
+def folder(result: fanin.Result, tmp_path: Path) -> Path:
+    return result.save(tmp_path / "run")
+
+
+def slower(folder: Path) -> None:
+    """Completion times times ten, and half of the rows gone."""
+    table = pa.ipc.open_file(str(folder / "flows.arrow")).read_all()
+    at = table.schema.get_field_index("completion_ps")
+    slow = pa.array([time and 10 * time for time in table.column(at).to_pylist()], table.schema.field(at).type)
+    table = table.set_column(at, table.schema.field(at), slow).slice(0, table.num_rows // 2)
+    with pa.ipc.new_file(str(folder / "flows.arrow"), table.schema) as file:
+        file.write_table(table)
+
+
+def test_a_file_that_has_changed_is_refused_by_name(folder: Path) -> None:
+    slower(folder)
+    changed = fanin.load(folder)
+    with pytest.raises(RunError, match=r"flows\.arrow: it has [\d,]+ bytes, and had [\d,]+ when .*--no-verify"):
+        changed.flows()
+    assert changed.ports().height > 0, "others are as they were"
+    for command in (["show"], ["report"], ["plot", "fct"], ["why"]):
+        done = runner.invoke(app, [*command, str(folder)])
+        assert isinstance(done.exception, RunError), command
+        assert "flows.arrow" in str(done.exception), command
+    assert runner.invoke(app, ["--no-verify", "show", str(folder)]).exit_code == 0
+    assert fanin.load(folder, verify=False).flows().height > 0
+    with unverified():
+        assert fanin.load(folder).flows().height > 0
+    (folder / "summary.json").write_text((folder / "summary.json").read_text().replace("1", "2", 1))
+    with pytest.raises(RunError, match=r"summary\.json: it has changed since"):
+        fanin.load(folder)
+    assert [found.split(": ")[0] for found in fanin.verify(folder)] == [
+        str(folder / "flows.arrow"),
+        str(folder / "summary.json"),
+    ]
+    (folder / "pauses.arrow").unlink()
+    with pytest.raises(RunError, match=r"pauses\.arrow: it is missing"), unverified():
+        raise RunError(fanin.verify(folder)[1])
+
+
+def test_a_folder_is_verified_whole(folder: Path) -> None:
+    assert fanin.verify(folder) == []
+    # Tables that are changed and written into the manifest again: sums and a run of the spec tell.
+    slower(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["flows.arrow"] = record_of(folder / "flows.arrow")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert fanin.load(folder).flows().height > 0
+    assert fanin.verify(folder, again=False) == []
+    assert fanin.verify(folder) == [f"{folder}: its spec, run again, writes another flows.arrow"]
+    manifest["packet_hops"] += 1
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (found,) = fanin.verify(folder, again=False)
+    assert "the packets of all ports are" in found
+    done = runner.invoke(app, ["verify", str(folder), "--no-run"])
+    assert isinstance(done.exception, CommandError)
+    assert found in str(done.exception)
+
+
+def test_a_name_is_claimed_before_the_work(result: fanin.Result, tmp_path: Path) -> None:
+    place = tmp_path / "deep" / "run"
+    mine = Claim(place)
+    assert [path.name for path in place.iterdir()] == [CLAIM]
+    with pytest.raises(FileExistsError, match="another run is writing there"):
+        Claim(place)
+    result.save(place)
+    mine.release()
+    assert fanin.load(place).flows().height > 0
+    with pytest.raises(FileExistsError):
+        Claim(place)
+    other = Claim(tmp_path / "other")
+    other.release()
+    assert [path.name for path in tmp_path.iterdir()] == ["deep"], "without results it goes"
+
+
+def test_what_a_killed_run_left_is_cleaned_or_restored(folder: Path) -> None:
+    left = folder.with_name("late")
+    script = "import os, sys, pathlib; from fanin.run_folder import Claim; c = Claim(pathlib.Path(sys.argv[1])); "
+    script += "os.kill(os.getpid(), 9)"
+    assert subprocess.run([sys.executable, "-c", script, str(left)], check=False).returncode == -9
+    assert [path.name for path in left.iterdir()] == [CLAIM]
+    claim = Claim(left)
+    assert len(claim.left) == 1
+    assert "a run that was killed (process" in claim.left[0]
+    claim.release()
+    assert not left.exists()
+    # Killed between two renames, where the system cannot exchange names; and while it wrote.
+    folder.rename(folder.with_name(".run.99999999.1.old"))
+    folder.with_name(".run.99999999.0.new").mkdir()
+    said = clean(folder)
+    assert len(said) == 2
+    assert "removed" in said[0]
+    assert "restored" in said[1]
+    assert [path.name for path in folder.parent.iterdir()] == ["run"]
+    assert fanin.verify(folder, again=False) == []

@@ -12,7 +12,7 @@ CRATES = sorted(manifest.parent.name for manifest in (ROOT / "crates").glob("*/C
 
 
 FLOORS = {
-    "specs": "_core spec spec_types run_folder files quantities own_checks own_schemes",
+    "specs": "_core spec spec_types run_folder run_files files quantities own_checks own_schemes",
     "numbers": "run_tables measures over_seeds over_time pause_trees by_traffic ideals rows sweeps sweeps.columns "
     "sweeps.means shown delay_breakdown oitcp packets",
     "pictures": "style side_by_side traffic_table table plot hpcc_plot",
@@ -20,7 +20,7 @@ FLOORS = {
     "running": "limits progress stopping runs graphs jobs explanation comparing hpcc uec sweeps.display sweeps.grid "
     "sweeps.pools sweeps.running sweeps.store sweeps.sweeping sweeps.work",
     "uses": "reporting causes validate watching scheme_check new_schemes bench _bench_case _bench_scheme wire "
-    "wire_machine wire_parity wire_tcp",
+    "wire_machine wire_parity wire_tcp verifying",
     "commands": "cli __main__",
 }
 """The floors of ARCHITECTURE.md from the ground up, with their modules; a package has those of its modules that are not

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
     from fanin.uec import run_uec
+    from fanin.verifying import verify
 
 __all__ = [
     "Ack",
@@ -111,6 +112,7 @@ __all__ = [
     "schemes",
     "sweep",
     "tx_time",
+    "verify",
     "why",
     "wire",
 ]
@@ -168,6 +170,7 @@ _HOME = {
     "schemes": "_core",
     "sweep": "sweeps.sweeping",
     "tx_time": "own_schemes",
+    "verify": "verifying",
     "why": "causes",
 }
 

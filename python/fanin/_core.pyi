@@ -1,5 +1,6 @@
 """The native module: specs in, Arrow columns out."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, TypedDict, final, type_check_only
@@ -119,7 +120,7 @@ def explain(
 ) -> str:
     """The meaning of a spec before it runs, as JSON: `fanin.explanation.Explanation`. Raises `SpecError`."""
 
-def put_folder(new: PathLike[str], target: PathLike[str], overwrite: bool) -> bool:
+def put_folder(new: os.PathLike[str], target: os.PathLike[str], overwrite: bool) -> bool:
     """Moves a whole run folder to its place, where with `overwrite` a run folder may be. Returns whether there was one,
     which then has the name of the other. Raises `FileExistsError` without `overwrite`, and `OSError`."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
-from fanin import _core
+from fanin import _core, run_files
 from fanin.run_folder import TABLES, Manifest, RunError, Summary, TableName, check_target, is_run_folder, read_document
 from fanin.run_tables import ArrowStream, RunTables
 from fanin.spec import read_toml
@@ -147,12 +147,16 @@ class Result(RunTables):
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
             made = Path(scratch) / "made"
             self._core_result.write(str(made), False)
+            manifest = cast("Manifest", read_document(made / "manifest.json", ("files",)))
             for name in TABLES:
-                pq.write_table(pa.table(self._core_result.table(name)), made / f"{name}.parquet")
+                table = pa.table(self._core_result.table(name))
+                pq.write_table(table, made / f"{name}.parquet")
                 (made / f"{name}.arrow").unlink()
-            if target.exists():
-                target.rename(Path(scratch) / "old")
-            made.rename(target)
+                del manifest["files"][f"{name}.arrow"]
+                written = run_files.record_of(made / f"{name}.parquet", table.num_rows)
+                manifest["files"][f"{name}.parquet"] = written
+            (made / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+            _core.put_folder(made, target, force)
         return target
 
     def plot_completion(self, path: str | os.PathLike[str] | None = None) -> Figure:
@@ -236,19 +240,29 @@ OF_JOBS: dict[str, dict[str, type[pl.DataType]]] = {
 """Columns of tables that earlier versions did not write."""
 
 
-def load(folder: str | os.PathLike[str]) -> Result:
-    """Reads a run folder; its tables are read when they are used. Raises `RunError` if it is not a run folder."""
+def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Result:
+    """Reads a run folder; its tables are read when they are used.
+
+    Each file is compared with what the manifest says of it, unless `verify` is False. Raises `RunError` if it is not a
+    run folder, or if a file has changed since the run was written.
+    """
     root = Path(folder)
     if not is_run_folder(root):
         raise RunError(f"{root}: not a run folder (no manifest.json in it)")
     manifest = cast("Manifest", read_document(root / "manifest.json", _OF_MANIFEST))
+    check = run_files.verify if verify else _trust
+    check(root, manifest, "summary.json")
     summary = cast("Summary", read_document(root / "summary.json", tuple(Summary.__annotations__)))
     # Earlier versions called it a spec.
     configuration = root / CONFIGURATION
+    for name in (CONFIGURATION, "spec.resolved.toml"):
+        check(root, manifest, name)
     spec = read_document(configuration if configuration.is_file() else root / "spec.resolved.toml")
 
     def table(name: TableName) -> pl.DataFrame:
         parquet, arrow = root / f"{name}.parquet", root / f"{name}.arrow"
+        for file in (parquet, arrow):
+            check(root, manifest, file.name)
         if name == "host_waits" and not parquet.exists() and not arrow.exists():
             # Earlier versions wrote none.
             text = dict.fromkeys(("message", "cause"), pl.String)
@@ -279,6 +293,10 @@ def load(folder: str | os.PathLike[str]) -> Result:
     )
 
 
+def _trust(_root: Path, _manifest: Manifest, _name: str) -> None:
+    """Reads any file as it is."""
+
+
 CONFIGURATION = "configuration.toml"
 """The file in a run folder with the configuration of the ns-3 HPCC simulator that ran as it is, instead of a spec."""
 
@@ -290,5 +308,5 @@ GIVEN_FLOWS = "given_flows.csv"
 
 _OF_GIVEN = {"src": pl.String, "dst": pl.String, "bytes": pl.UInt64, "start_ps": pl.UInt64, "group": pl.UInt32}
 
-_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key not in ("threads_reason", "wire"))
+_OF_MANIFEST = tuple(key for key in Manifest.__annotations__ if key not in ("threads_reason", "wire", "files"))
 # Older versions lack these keys.

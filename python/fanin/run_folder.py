@@ -230,6 +230,14 @@ class WireRun(TypedDict):
     timing: WireTiming | None
 
 
+class FileRecord(TypedDict):
+    """What the manifest says of another file of its folder; `rows` only of tables."""
+
+    bytes: int
+    sha256: str
+    rows: NotRequired[int]
+
+
 class Manifest(TypedDict):
     """Origin and speed of a run."""
 
@@ -250,6 +258,8 @@ class Manifest(TypedDict):
     packet_hops_per_second: float
     events: int
     event_hash: str
+    files: NotRequired[dict[str, FileRecord]]
+    """The other files, by name; only in a folder, and not of earlier versions."""
 
 
 class RunError(Exception):

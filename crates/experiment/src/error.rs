@@ -2,6 +2,7 @@
 
 use fanin_formats::{Error, Errors};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
@@ -74,7 +75,10 @@ pub(crate) fn why_unread(error: &io::Error) -> String {
     }
 }
 
-/// All errors found in a spec, in the order of its lines; never empty. Displayed as one line per problem.
+/// Most problems of one kind that are listed: those of keys that differ in the numbers of lists alone.
+const LISTED: usize = 20;
+
+/// All errors found in a spec, in the order of its lines; never empty. Of many of one kind the first are listed. Displayed as one line per problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 
@@ -82,7 +86,7 @@ impl Problems {
     /// `None` when there is no problem.
     pub(crate) fn new(mut problems: Vec<Problem>) -> Option<Self> {
         problems.sort_by_key(|p| p.line);
-        (!problems.is_empty()).then_some(Self(problems))
+        (!problems.is_empty()).then(|| Self(fewer(problems)))
     }
 
     /// The same problems, each changed by `tell`.
@@ -94,6 +98,37 @@ impl Problems {
     pub fn iter(&self) -> impl Iterator<Item = &Problem> {
         self.0.iter()
     }
+}
+
+/// The first problems of each kind, and the number of the others.
+fn fewer(problems: Vec<Problem>) -> Vec<Problem> {
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let kind = |problem: &Problem| (without_numbers(&problem.key), problem.right.clone());
+    let mut kept = Vec::new();
+    for problem in problems {
+        let count = counts.entry(kind(&problem)).or_default();
+        *count += 1;
+        if *count <= LISTED {
+            kept.push(problem);
+        }
+    }
+    for ((key, right), count) in counts.into_iter().filter(|(_, count)| *count > LISTED) {
+        let of = |problem: &&Problem| problem.right == right && without_numbers(&problem.key) == key;
+        let Some(file) = kept.iter().find(of).map(|first| first.file.clone()) else { continue };
+        let problem = format!("and {} more problems of this kind", count - LISTED);
+        kept.push(Problem { file, line: None, key, problem, right: String::new() });
+    }
+    kept
+}
+
+/// A key without the numbers in its brackets.
+fn without_numbers(key: &str) -> String {
+    let mut inside = false;
+    let keep = |letter: &char| {
+        inside = (inside || *letter == '[') && *letter != ']';
+        !inside || *letter == '['
+    };
+    key.chars().filter(keep).collect()
 }
 
 impl Problems {
@@ -146,6 +181,24 @@ impl std::error::Error for Problems {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_problems_of_one_kind_the_first_are_listed() {
+        let of = |number: u32, key: &str, right: &str| Problem {
+            file: "x.toml".into(),
+            line: Some(number),
+            key: format!("traffic[{number}].{key}"),
+            problem: "it is missing".into(),
+            right: right.into(),
+        };
+        let many = (0..1000).flat_map(|n| [of(n, "scheme", "write one"), of(n, "size", "write a size")]).collect();
+        let told: Vec<Problem> = Problems::new(many).unwrap().into_iter().collect();
+        assert_eq!(told.len(), 2 * LISTED + 2);
+        assert_eq!(told[39].key, "traffic[19].size");
+        assert_eq!(told[40].to_string(), "x.toml: traffic[].scheme: and 980 more problems of this kind");
+        let few: Vec<Problem> = (0..20).map(|n| of(n, "scheme", "write one")).collect();
+        assert_eq!(Problems::new(few.clone()).unwrap().0, few);
+    }
 
     #[test]
     fn a_problem_is_one_line_whatever_the_file_says() {

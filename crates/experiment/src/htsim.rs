@@ -183,7 +183,7 @@ fn graph(topo: &Topo, links: Vec<GraphLink>) -> Topology {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Problem> {
-    std::fs::read(path).map_err(|error| {
+    fanin_formats::input::read(path).map_err(|error| {
         let what = format!("cannot be read: {}", why_unread(&error));
         Problem::from(Error { file: path.display().to_string(), line: 0, what })
     })

@@ -67,8 +67,11 @@ impl Graphs {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
         if path.extension().is_some_and(|end| end == "goal" || end == "bin") {
-            let bytes =
-                std::fs::read(path).map_err(|cause| Error { file: file.clone(), line: 0, what: cause.to_string() })?;
+            let bytes = crate::input::read(path).map_err(|cause| Error {
+                file: file.clone(),
+                line: 0,
+                what: cause.to_string(),
+            })?;
             return Ok(Self::Goal(Goal::read(&bytes, &file)?, file));
         }
         chakra::ranks(path).map(Self::Chakra)

@@ -10,6 +10,7 @@ pub mod goal;
 pub mod graphs;
 pub mod hpcc;
 pub mod htsim;
+pub mod input;
 pub mod pcapng;
 pub mod perfetto;
 pub mod tables;

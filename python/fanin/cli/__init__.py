@@ -34,7 +34,7 @@ from typing import Annotated
 
 import typer
 
-from fanin import _core, own_schemes, stopping
+from fanin import _core, own_schemes, run_files, stopping
 from fanin.cli import errors, gen, others, results, runs, schemes, specs, studies, sweeps, watching, wire
 from fanin.cli.common import (
     FAILED,
@@ -91,11 +91,17 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _all(
-    version: Annotated[
+    ctx: typer.Context,
+    _version: Annotated[
         bool,
         typer.Option("--version", help="Print name and version.", is_eager=True, callback=_print_version),
     ] = False,
-) -> None: ...
+    no_verify: Annotated[
+        bool, typer.Option("--no-verify", help="Read files of results that have changed since they were written.")
+    ] = False,
+) -> None:
+    if no_verify:
+        ctx.with_resource(run_files.unverified())
 
 
 for module in (runs, others, sweeps, specs, watching, schemes, results):

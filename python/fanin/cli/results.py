@@ -39,6 +39,7 @@ def add_to(app: typer.Typer) -> None:
     app.command("report")(report)
     app.command("plot")(plot)
     app.command("why")(why)
+    app.command("verify")(verify)
 
 
 def report(
@@ -193,6 +194,34 @@ def why(
         _say_written(path)
     if answer.repeated is False:
         raise CommandError("", FAILED)
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What run has written.", show_default=False)],
+    no_run: Annotated[bool, typer.Option("--no-run", help="Do not run the spec again.")] = False,
+    own: Load = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that a run folder is whole: its files, sums across its tables, and its results when its spec runs again.
+
+    \b
+    Examples:
+      fanin verify runs/incast/dcqcn
+      fanin verify runs/incast/dcqcn --no-run
+    """
+    from fanin.verifying import verify as verified
+
+    load_all(own)
+    need_kind(folder, "results")
+    with stopping.stoppable():
+        wrong = verified(folder, again=not no_run)
+    if as_json:
+        emit({"ok": not wrong, "errors": wrong})
+    if wrong:
+        raise CommandError("" if as_json else "\n".join(wrong), FAILED)
+    if not as_json:
+        said = "its files are those that its run wrote" + ("" if no_run else ", and its spec gives the same again")
+        stdout().print(f"{folder}: {said}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _check_image(path: Path) -> None:

@@ -161,7 +161,7 @@ pub fn sizes(name: &str) -> Result<SizeCdf, String> {
         let text: String = points.points().iter().map(|(bytes, percent)| format!("{bytes} {percent}\n")).collect();
         return SizeCdf::read(name, text.as_bytes()).map_err(|error| error.to_string());
     }
-    let text = std::fs::read(name).map_err(|error| {
+    let text = fanin_formats::input::read(Path::new(name)).map_err(|error| {
         format!(
             "--cdf {name}: cannot be read: {}; sizes are a file of \"bytes percent\", or {}",
             why_unread(&error),
@@ -207,8 +207,8 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
         config.trace_file = file.into();
         config.enable_trace = true;
     }
-    let flows =
-        std::fs::read(flow_file).map_err(|error| format!("{flow_file}: cannot be read: {}", why_unread(&error)))?;
+    let flows = fanin_formats::input::read(Path::new(flow_file))
+        .map_err(|error| format!("{flow_file}: cannot be read: {}", why_unread(&error)))?;
     let (flows, _) = read_flows(flow_file, &flows, Some(&topology)).map_err(|error| error.to_string())?;
     let text = config.to_text();
     let read = Config::read("the configuration", text.as_bytes());
@@ -229,7 +229,8 @@ pub fn config(law: &str, topology_file: &str, flow_file: &str, wishes: Wishes<'_
 
 fn topology_of(file: &Path) -> Result<Topology, String> {
     let name = file.display().to_string();
-    let text = std::fs::read(file).map_err(|error| format!("{name}: cannot be read: {}", why_unread(&error)))?;
+    let text = fanin_formats::input::read(Path::new(file))
+        .map_err(|error| format!("{name}: cannot be read: {}", why_unread(&error)))?;
     Ok(Topology::read(&name, &text).map_err(|error| error.to_string())?.0)
 }
 

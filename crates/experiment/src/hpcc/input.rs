@@ -95,7 +95,7 @@ impl Folders<'_> {
             )));
         };
         let shown = place.display().to_string();
-        let bytes = std::fs::read(self.base.join(place)).map_err(|e| {
+        let bytes = fanin_formats::input::read(&self.base.join(place)).map_err(|e| {
             let from = self.base.display();
             error(format!("{key} names {name}, which cannot be read from {from}: {}", why_unread(&e)))
         })?;
@@ -117,7 +117,7 @@ impl Files {
             line: 0,
             what: format!("cannot be read: {}", why_unread(e)),
         };
-        let text = std::fs::read(base.join(file)).map_err(|e| Problem::from(unread(&e)))?;
+        let text = fanin_formats::input::read(&base.join(file)).map_err(|e| Problem::from(unread(&e)))?;
         let mut found = ConfigFile::read(file, &text);
         let by_keys = found.dialect();
         if let Some(topology) = &reading.topology {

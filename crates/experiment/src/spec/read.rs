@@ -37,7 +37,7 @@ impl Spec {
     pub fn read(path: &Path) -> Result<Self, Problems> {
         let name = path.display().to_string();
         let folder = path.parent().unwrap_or(Path::new(""));
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = fanin_formats::input::read_text(path).map_err(|error| {
             Source::new(&name, folder).problem("", format!("cannot be read: {}", why_unread(&error)), "")
         })?;
         if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {

@@ -55,7 +55,7 @@ impl<'a> Trace<'a> {
     /// It cannot be opened, or does not begin as a trace.
     pub fn open(path: &Path, rank: u32) -> Result<Trace<'static>, Error> {
         let file = path.display().to_string();
-        match std::fs::File::open(path) {
+        match crate::input::open(path) {
             Ok(input) => Trace::new(input, &file, rank),
             Err(cause) => Err(Error { file, line: 0, what: cause.to_string() }),
         }
