@@ -48,6 +48,7 @@
 //!   delay here but what `host.cpu_time` adds to round-trip times.
 //! * uet-htsim divides windows by whole packets before the square root, and waits a smoothed round-trip time between
 //!   cuts; here neither is so.
+//! * A window grows only if it was used: if there was no room for one more packet before the ACK.
 //! * A change of path after some round trips above the target (PLB) is not part of it.
 //!
 //! ## References
@@ -261,7 +262,9 @@ impl Sender for Flow {
         (self.timeouts, self.rtt) = (0, delay);
         let target = p.target(w, self.idle);
         let to = if delay < target {
-            let packets = ack.newly_acked as f64 / self.payload;
+            // Only a window that held a packet back says that more would fit.
+            let used = ack.in_flight as f64 + self.payload > w * self.payload;
+            let packets = if used { ack.newly_acked as f64 / self.payload } else { 0.0 };
             w + p.additive_increase * packets / w.max(1.0)
         } else if self.may_cut(delay, cx.now) {
             let above = (delay - target).as_ps() as f64 / delay.as_ps().max(1) as f64;
