@@ -77,8 +77,8 @@ fn by_delay_the_window_changes_once_a_round_trip() {
     assert!((w.flow.power().unwrap() - 1.5).abs() < 1e-9);
 }
 
-/// Flows on the link, of which the first has all of it at first; each step of 1 us all get an ACK. Returns their windows
-/// and the queue after 20 ms.
+/// Flows on the link, of which the first has all of it at first; each step of 1 us all get an ACK. Returns their
+/// windows and the queue after 20 ms.
 fn share(preset: &str, count: usize) -> (Vec<f64>, f64) {
     let mut worlds: Vec<World> = (0..count).map(|_| World::new(PowerTcp::preset(preset))).collect();
     let (mut queue, mut sent, per_step) = (0.0f64, 0.0f64, 1250.0);

@@ -12,15 +12,16 @@
 //! * Sender: ACKs; for `powertcp-delay` their round-trip times.
 //!
 //! ## Control law
-//! w is the window in bytes, tau the round-trip time of the idle path, B = C tau its bandwidth-delay product at the line
-//! rate C. A flow starts at w = B.
+//! w is the window in bytes, tau the round-trip time of the idle path, B = C tau its bandwidth-delay product at the
+//! line rate C. A flow starts at w = B.
 //!
 //! * Telemetry: of a link with rate b and queue q, between two ACKs' records dt apart: current = growth of q/dt + bytes
 //!   sent/dt, voltage = q + b tau, power P = current voltage/(b^2 tau). The link with the largest P counts.
 //! * Delay: P = (1 + (r - the last r)/dt) r/tau, where r is the round-trip time and dt the time since the last ACK.
 //! * G = (G (tau - dt) + P dt)/tau, with dt at most tau; the first P is G.
-//! * w = `gamma` (w_old/G + B/`flows`) + (1 - `gamma`) w, at least a packet and at most B. w_old is the window at the last
-//!   update of it, which is once a round trip. With telemetry each ACK changes w, and by delay the one that updates w_old.
+//! * w = `gamma` (w_old/G + B/`flows`) + (1 - `gamma`) w, at least a packet and at most B. w_old is the window at the
+//!   last update of it, which is once a round trip. With telemetry each ACK changes w, and by delay the one that
+//!   updates w_old.
 //! * Packets are paced at w/tau.
 //!
 //! Where n flows share a link it is full and its queue is n B/`flows`.
@@ -37,8 +38,9 @@
 //! | `base_rtt` | time, zero is that of the path | 0 ps | tau |
 //!
 //! ## Where we differ from the paper and why
-//! * The paper was not at hand. The rules are those of the comments and code of its authors' Linux module; their ns-3 code
-//!   differs: it divides by 0.95, adds 150 Mb/s, reacts to each ACK by delay too, and has no current below half a link.
+//! * The paper was not at hand. The rules are those of the comments and code of its authors' Linux module; their ns-3
+//!   code differs: it divides by 0.95, adds 150 Mb/s, reacts to each ACK by delay too, and has no current below half a
+//!   link.
 //! * There telemetry holds the bytes that entered a queue, which are the current by themselves. Ours holds those that
 //!   left, so the growth of the queue is added, as in the paper.
 //! * w_old is stored once a round trip, as in that code; the paper has the window of the time when the packet left.

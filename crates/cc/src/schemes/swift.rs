@@ -3,8 +3,8 @@
 //! ## Idea
 //! A sender compares each round-trip time with a target: below it the window grows by a packet a round trip, above it
 //! the window is cut by how far above, at most once a round trip. The target is higher for small windows, so that many
-//! flows on one link, each with a small window, have room for their queue and come to equal shares. Below one packet the
-//! window becomes a gap between packets, so that thousands of senders to one host still fit.
+//! flows on one link, each with a small window, have room for their queue and come to equal shares. Below one packet
+//! the window becomes a gap between packets, so that thousands of senders to one host still fit.
 //!
 //! ## Signals
 //! * Switch: nothing.
@@ -43,7 +43,8 @@
 //! ## Where we differ from the paper and why
 //! * The paper was not at hand. The rules are those that uet-htsim's `swift.cpp` and Xue's RoCEv2 module of ns-3 agree
 //!   on; of the paper, from memory: the least window, and that a loss cuts when it is found.
-//! * The paper's target has a term for each hop. No sender knows its hops here; the idle round-trip time has their delay.
+//! * The paper's target has a term for each hop. No sender knows its hops here; the idle round-trip time has their
+//!   delay.
 //! * The paper has a second window for the delay inside the receiving host, and takes the smaller. Hosts have no such
 //!   delay here but what `host.cpu_time` adds to round-trip times.
 //! * uet-htsim divides windows by whole packets before the square root, and waits a smoothed round-trip time between
