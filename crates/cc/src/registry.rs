@@ -132,6 +132,7 @@ schemes! {
     rccc::Rccc,
     nscc_rccc::NsccRccc,
     swift::Swift,
+    powertcp::PowerTcp,
     // The last one stands for schemes that are loaded at run time; it has no ids.
     own::Own,
 }

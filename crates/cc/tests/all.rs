@@ -27,6 +27,7 @@ mod ns3_hpcc;
 mod ns3_timely;
 mod nscc;
 mod paths;
+mod powertcp;
 mod rcc;
 mod rccc;
 mod rcp;

@@ -23,7 +23,7 @@ impl World {
         self.run(Time::ZERO, |cx| Flow::open(&path, cx))
     }
     fn ack(&mut self, flow: &mut Flow, now: Time, rtt: Time, packets: u64) -> Control {
-        let ack = Ack { newly_acked: packets * PAYLOAD as u64, rtt, ..Ack::default() };
+        let ack = Ack { newly_acked: packets * PAYLOAD as u64, rtt, in_flight: 1 << 30, ..Ack::default() };
         self.run(now, |cx| {
             flow.on_ack(&ack, cx);
             flow.control(cx)
@@ -62,6 +62,10 @@ fn a_window_grows_by_a_packet_a_round_trip_and_is_cut_once_by_how_far_the_delay_
     let cut = flow.window();
     w.ack(&mut flow, us(100) + delay - Time::from_ps(1), delay, 1);
     assert_eq!(flow.window(), cut, "less than a round trip later");
+    // A window that was not used does not grow.
+    let unused = Ack { newly_acked: PAYLOAD as u64, rtt: us(10), in_flight: 1000, ..Ack::default() };
+    w.run(us(130), |cx| flow.on_ack(&unused, cx));
+    assert_eq!(flow.window(), cut);
     // Ten times: at most half.
     w.ack(&mut flow, us(200), us(2000), 1);
     assert_eq!(flow.window(), cut, "the round-trip time counts, not the target");
@@ -136,6 +140,7 @@ fn flows_come_to_equal_windows_and_to_the_target_of_these() {
         let delay = delays.iter().sum::<f64>() / delays.len() as f64;
         let target = params().target(mean, us(10)).as_ps() as f64 / 1e6;
         // Windows are cut a round trip late, so the mean is a little off the target.
-        assert!((delay / target - 1.0).abs() < 0.25, "{count}: {delay} us, target {target} us");
+        let off = if mean < 1.0 { 0.4 } else { 0.25 };
+        assert!((delay / target - 1.0).abs() < off, "{count}: {delay} us, target {target} us");
     }
 }

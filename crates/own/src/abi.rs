@@ -151,7 +151,10 @@ macro_rules! table {
         #[repr(C)]
         pub struct $role { $($before)* $($behind)* }
     };
-    (@ $role:ident $before:tt $behind:tt $me:tt $(#[$doc:meta])* fn $name:ident $args:tt -> () $or:block $($rest:tt)*) => {
+    (
+        @ $role:ident $before:tt $behind:tt $me:tt $(#[$doc:meta])*
+        fn $name:ident $args:tt -> () $or:block $($rest:tt)*
+    ) => {
         table! { @ $role $before $behind $me $name $args () () $($rest)* }
     };
     (

@@ -27,7 +27,10 @@ macro_rules! by_address {
         }
     )* };
 }
-by_address! { Notice => Notified &Loss => Loss &Trim => Trim &Data => Data &FlowInfo => FlowInfo &MessageStart<'_> => MessageStart }
+by_address! {
+    Notice => Notified &Loss => Loss &Trim => Trim &Data => Data &FlowInfo => FlowInfo
+    &MessageStart<'_> => MessageStart
+}
 
 impl Argument for &Ack<'_> {
     type C<'a> = &'a abi::Ack;
@@ -69,7 +72,8 @@ macro_rules! with {
 }
 pub(crate) use with;
 
-/// The hooks of a list that answer nothing, each as the caller's macro `one!` makes it, with what happens without it; the others are written out.
+/// The hooks of a list that answer nothing, each as the caller's macro `one!` makes it, with what happens without it;
+/// the others are written out.
 macro_rules! told {
     ([$($context:ident),*]) => {};
     (

@@ -21,6 +21,7 @@ pub mod none;
 pub mod nscc;
 pub mod nscc_rccc;
 pub mod own;
+pub mod powertcp;
 pub mod rcc;
 pub mod rccc;
 pub mod rcp;

@@ -1,14 +1,15 @@
 //! # nscc: Ultra Ethernet's window from delay, marks and trimmed packets
 //!
 //! ## Idea
-//! A sender starts with a full window and classifies each ACK by two signals: whether its packet was marked, and whether
-//! the delay in queues is above a target. A mark says that a queue grows, the delay how full the queues are. Only both
-//! together cut the window. Packets that switches trim and very long delays set it, once a round trip, to what got
-//! through. It is made for packets that are sprayed over many paths, whose marks and delays differ from each other.
+//! A sender starts with a full window and classifies each ACK by two signals: whether its packet was marked, and
+//! whether the delay in queues is above a target. A mark says that a queue grows, the delay how full the queues are.
+//! Only both together cut the window. Packets that switches trim and very long delays set it, once a round trip, to
+//! what got through. It is made for packets that are sprayed over many paths, whose marks and delays differ from each
+//! other.
 //!
 //! ## Signals
-//! * Switch: marks by RED, between 0.2 and 0.8 bandwidth-delay products in uet-htsim; the payload of packets is cut when
-//!   a queue of one bandwidth-delay product is full.
+//! * Switch: marks by RED, between 0.2 and 0.8 bandwidth-delay products in uet-htsim; the payload of packets is cut
+//!   when a queue of one bandwidth-delay product is full.
 //! * Sender: for each ACK its mark, the round-trip time of its packet, and the bytes acknowledged for the first time;
 //!   each packet that was trimmed, or lost.
 //!
@@ -26,9 +27,9 @@
 //!   smallest round-trip time.
 //! * Fast increase: while d is below 1 us for a whole window, w += 0.25 a n instead of the proportional increase.
 //! * After 8 packets or a round-trip time: w += s/w and s = 0; after each round-trip time also w += 0.15 a MSS.
-//! * Quick adaptation: in each time of the smallest round trip and T, if a packet was trimmed or lost or d was above 4 T,
-//!   and fewer than W/2^`gate` bytes were acknowledged, w becomes those bytes. Marked ACKs are ignored for as many bytes
-//!   as were in flight then.
+//! * Quick adaptation: in each time of the smallest round trip and T, if a packet was trimmed or lost or d was above 4
+//!   T, and fewer than W/2^`gate` bytes were acknowledged, w becomes those bytes. Marked ACKs are ignored for as many
+//!   bytes as were in flight then.
 //! * A trimmed packet of n bytes: w -= n unless quick adaptation acts; it counts as a delay of a round-trip time with a
 //!   mark. A timeout: w -= n.
 //! * w is between a packet and W. A packet leaves if it fits into the window whole.
@@ -49,8 +50,8 @@
 //! ## Where we differ from the paper and why
 //! * The text of Ultra Ethernet 1.0 leaves numbers open, and was not at hand: the rules are those of uet-htsim (commit
 //!   40ccb052), whose every recorded window this code repeats in the network of `crates/uet`.
-//! * Windows count payload bytes, as endpoints do here; uet-htsim counts its headers of 64 bytes too. B and W follow from
-//!   the line rate and are the same.
+//! * Windows count payload bytes, as endpoints do here; uet-htsim counts its headers of 64 bytes too. B and W follow
+//!   from the line rate and are the same.
 //! * ACKs carry the time at which the very packet left, so retransmitted packets give samples of the delay too.
 //! * A loss that the endpoint finds without a trimmed header (out of order, on a network that keeps order) counts as a
 //!   trimmed packet. uet-htsim finds losses by its timer alone, or with `-sleek`, which is not here.

@@ -6,8 +6,8 @@
 //! links inside the network, and a window has to guess at how many others send to the receiver.
 //!
 //! ## Signals
-//! Those of `nscc` and of `rccc`. In uet-htsim's runs of both, switches do not mark in front of hosts: credit deals with
-//! that queue.
+//! Those of `nscc` and of `rccc`. In uet-htsim's runs of both, switches do not mark in front of hosts: credit deals
+//! with that queue.
 //!
 //! ## Control law
 //! Each as in its manual, with two changes:

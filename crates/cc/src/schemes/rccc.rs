@@ -1,13 +1,13 @@
 //! # rccc: Ultra Ethernet's credit, which a receiver grants at the rate of its own link
 //!
 //! ## Idea
-//! Each packet of data tells its receiver how much more its sender wants to send. The receiver pulls: it grants credit to
-//! its senders in turn, a little below the rate of its link, so that what arrives after the first round trip fits,
+//! Each packet of data tells its receiver how much more its sender wants to send. The receiver pulls: it grants credit
+//! to its senders in turn, a little below the rate of its link, so that what arrives after the first round trip fits,
 //! however many send. In the first round trip a sender sends without a grant.
 //!
 //! ## Signals
-//! * Sender: credits, whose number counts all quanta of 256 bytes granted so far, so that a lost one heals with the next.
-//!   The first feedback of any kind ends sending without a grant.
+//! * Sender: credits, whose number counts all quanta of 256 bytes granted so far, so that a lost one heals with the
+//!   next. The first feedback of any kind ends sending without a grant.
 //! * Receiver: the pull target of each packet, request and trimmed header.
 //! * Switch: nothing, or marks if links inside the network are oversubscribed; the payload of packets is cut when a
 //!   queue is full.
@@ -16,15 +16,15 @@
 //! * Sender: a packet may leave while credit is above 0, and takes its size from it. Credit starts at C = 1.5
 //!   bandwidth-delay products and is cut to 0 by the first feedback; a credit adds what its number is above the highest
 //!   so far, up to C. The pull target is that number plus what is to be sent, at most C, less the credit that is left.
-//! * Receiver: flows whose target is above what they were granted are in a list, and each in turn gets 64 quanta, or what
-//!   is missing to its target. A flow that has all moves to a second list, served while the first is empty, and gets 64
-//!   quanta in turn until it has C more than it asked for. Time between credits: that of the granted quanta at 0.99 of
-//!   the line rate, or of 4 quanta for a credit that repeats a number.
+//! * Receiver: flows whose target is above what they were granted are in a list, and each in turn gets 64 quanta, or
+//!   what is missing to its target. A flow that has all moves to a second list, served while the first is empty, and
+//!   gets 64 quanta in turn until it has C more than it asked for. Time between credits: that of the granted quanta at
+//!   0.99 of the line rate, or of 4 quanta for a credit that repeats a number.
 //! * A trimmed packet's flow joins the list, since its sender needs credit again.
 //! * `oversubscription` above 1: the rate is multiplied by a share, from 0.9/`oversubscription` to 1. At random times,
-//!   1.1 to 1.9 round-trip times apart: g = g/2 + f/2, where f is the share of packets with a mark. If g is above 0.3, the
-//!   share is multiplied by 1 - (g - 0.3)/2; else it grows by 0.01, or without any mark by 0.01 times 2 to the number of
-//!   adjustments since the last cut.
+//!   1.1 to 1.9 round-trip times apart: g = g/2 + f/2, where f is the share of packets with a mark. If g is above 0.3,
+//!   the share is multiplied by 1 - (g - 0.3)/2; else it grows by 0.01, or without any mark by 0.01 times 2 to the
+//!   number of adjustments since the last cut.
 //!
 //! ## Parameters
 //! | name | unit | default | source |
@@ -38,10 +38,10 @@
 //!   40ccb052), whose every recorded credit this code repeats in the network of `crates/uet`.
 //! * uet-htsim asks for credit only when its retransmission timer expires. Here a sender that wants more than it has
 //!   told does so when it has no credit, once a round trip of the network, and after `request_timeout`.
-//! * There the target of a sender is divided by the number of senders that wait at its NIC, which it lists as open; here
-//!   it is not.
-//! * A receiver does not know where a packet was trimmed. All trims count as those in front of it, which it deals with by
-//!   granting; in uet-htsim those elsewhere reduce the share too.
+//! * There the target of a sender is divided by the number of senders that wait at its NIC, which it lists as open;
+//!   here it is not.
+//! * A receiver does not know where a packet was trimmed. All trims count as those in front of it, which it deals with
+//!   by granting; in uet-htsim those elsewhere reduce the share too.
 //! * Credits share the class of ACKs and are not limited by switches, as there.
 //!
 //! ## References

@@ -3,8 +3,8 @@
 //! ## Idea
 //! A sender compares each round-trip time with a target: below it the window grows by a packet a round trip, above it
 //! the window is cut by how far above, at most once a round trip. The target is higher for small windows, so that many
-//! flows on one link, each with a small window, have room for their queue and come to equal shares. Below one packet the
-//! window becomes a gap between packets, so that thousands of senders to one host still fit.
+//! flows on one link, each with a small window, have room for their queue and come to equal shares. Below one packet
+//! the window becomes a gap between packets, so that thousands of senders to one host still fit.
 //!
 //! ## Signals
 //! * Switch: nothing.
@@ -21,7 +21,7 @@
 //! * A loss, and a timeout: w = w (1 - `max_cut`), if the last cut is a round-trip time ago. After `reset_after`
 //!   timeouts without an ACK: w = `min_window`.
 //! * w is between `min_window` and `max_window`. From one packet on a packet leaves while fewer than w are in flight.
-//!   Below, one is in flight, and packets leave d/w apart.
+//!   Below, one is in flight, and packets leave d/w apart, at most `longest_gap`.
 //!
 //! ## Parameters
 //! | name | unit | default | source |
@@ -30,23 +30,26 @@
 //! | `target_slack` | time | 25 us | Xue's Swift for RoCEv2 |
 //! | `flow_range` | time | 100 us | uet-htsim: 5 times the base target |
 //! | `flow_min` | packets | 0.1 | uet-htsim, Xue |
-//! | `flow_max` | packets | 100 | uet-htsim |
+//! | `flow_max` | packets | 100.0 | uet-htsim |
 //! | `additive_increase` | packets a round trip | 1 | uet-htsim; Xue: 0.005 bandwidth-delay products |
 //! | `beta` | factor | 0.8 | uet-htsim, Xue |
 //! | `max_cut` | share of the window | 0.5 | uet-htsim; Xue 0.4 |
-//! | `initial_window` | packets, 0 is the bandwidth-delay product of the path | 0 | ours: as others over RDMA; uet-htsim 12 |
+//! | `initial_window` | packets, 0 is the bandwidth-delay product of the path | 0.0 | ours: as others over RDMA; uet-htsim 12 |
 //! | `min_window` | packets | 0.001 | paper, from memory; uet-htsim 10 bytes |
-//! | `max_window` | packets | 1000 | uet-htsim |
+//! | `longest_gap` | time | 50 ms | ours: one long round-trip time does not stop a flow |
+//! | `max_window` | packets | 1000.0 | uet-htsim |
 //! | `reset_after` | timeouts | 5 | uet-htsim |
 //!
 //! ## Where we differ from the paper and why
 //! * The paper was not at hand. The rules are those that uet-htsim's `swift.cpp` and Xue's RoCEv2 module of ns-3 agree
 //!   on; of the paper, from memory: the least window, and that a loss cuts when it is found.
-//! * The paper's target has a term for each hop. No sender knows its hops here; the idle round-trip time has their delay.
+//! * The paper's target has a term for each hop. No sender knows its hops here; the idle round-trip time has their
+//!   delay.
 //! * The paper has a second window for the delay inside the receiving host, and takes the smaller. Hosts have no such
 //!   delay here but what `host.cpu_time` adds to round-trip times.
 //! * uet-htsim divides windows by whole packets before the square root, and waits a smoothed round-trip time between
 //!   cuts; here neither is so.
+//! * A window grows only if it was used: if there was no room for one more packet before the ACK.
 //! * A change of path after some round trips above the target (PLB) is not part of it.
 //!
 //! ## References
@@ -87,6 +90,8 @@ pub struct Params {
     pub initial_window: f64,
     /// Least window in packets.
     pub min_window: f64,
+    /// Longest time between two packets of a window below one.
+    pub longest_gap: Time,
     /// Largest window in packets.
     pub max_window: f64,
     /// Timeouts in a row that lead to the least window.
@@ -131,6 +136,7 @@ impl Scheme for Swift {
             max_cut: 0.5,
             initial_window: 0.0,
             min_window: 0.001,
+            longest_gap: Time::from_ms(50),
             max_window: 1000.0,
             reset_after: 5,
         }
@@ -161,6 +167,7 @@ impl Scheme for Swift {
                 (0.0..=1e9).contains(&p.initial_window),
                 "initial_window must be at least 0, which is the bandwidth-delay product",
             ),
+            (p.longest_gap >= Time::from_us(1), "longest_gap must be at least 1 us"),
             (p.reset_after > 0, "reset_after must be at least 1 timeout"),
         ])
     }
@@ -196,24 +203,25 @@ impl Flow {
         self.cut_at.is_none_or(|at| now.saturating_sub(at) >= rtt)
     }
 
-    fn change<P>(&mut self, to: f64, least: f64, most: f64, cx: &mut Cx<'_, P>) {
-        let before = self.window;
-        self.window = to.clamp(least, most);
+    fn change(&mut self, to: f64, cx: &mut Cx<'_, Params>) {
+        let (p, before) = (cx.params, self.window);
+        self.window = to.clamp(p.min_window, p.max_window);
         if self.window < before {
             self.cut_at = Some(cx.now);
             cx.count(Action::Cut);
         } else if self.window > before {
             cx.count(Action::Increase);
         }
-        self.set_control();
+        self.set_control(p);
     }
 
-    fn set_control(&mut self) {
+    fn set_control(&mut self, p: &Params) {
         self.control = if self.window >= 1.0 {
             (libm::ceil(self.window * self.payload) as u64, self.line)
         } else {
             // A packet each d/w.
-            let rate = self.wire * 8e12 * self.window / self.rtt.as_ps().max(1) as f64;
+            let gap = (self.rtt.as_ps() as f64 / self.window).clamp(1.0, p.longest_gap.as_ps() as f64);
+            let rate = self.wire * 8e12 / gap;
             (1, Rate::from_bps((rate as u64).clamp(1, self.line.as_bps().max(1))))
         };
     }
@@ -239,7 +247,7 @@ impl Sender for Flow {
             line: path.line_rate,
             control: (0, Rate::ZERO),
         };
-        flow.set_control();
+        flow.set_control(p);
         flow
     }
 
@@ -255,7 +263,9 @@ impl Sender for Flow {
         (self.timeouts, self.rtt) = (0, delay);
         let target = p.target(w, self.idle);
         let to = if delay < target {
-            let packets = ack.newly_acked as f64 / self.payload;
+            // Only a window that held a packet back says that more would fit.
+            let used = ack.in_flight as f64 + self.payload > w * self.payload;
+            let packets = if used { ack.newly_acked as f64 / self.payload } else { 0.0 };
             w + p.additive_increase * packets / w.max(1.0)
         } else if self.may_cut(delay, cx.now) {
             let above = (delay - target).as_ps() as f64 / delay.as_ps().max(1) as f64;
@@ -263,14 +273,14 @@ impl Sender for Flow {
         } else {
             w
         };
-        self.change(to, p.min_window, p.max_window, cx);
+        self.change(to, cx);
     }
 
     fn on_loss(&mut self, _: &Loss, cx: &mut Cx<'_, Params>) {
         let p = cx.params;
         if self.may_cut(self.rtt, cx.now) {
             cx.count(Action::LossReaction);
-            self.change(self.window * (1.0 - p.max_cut), p.min_window, p.max_window, cx);
+            self.change(self.window * (1.0 - p.max_cut), cx);
         }
     }
 
@@ -279,10 +289,10 @@ impl Sender for Flow {
         self.timeouts = self.timeouts.saturating_add(1);
         if self.timeouts >= p.reset_after {
             cx.count(Action::Timeout);
-            self.change(p.min_window, p.min_window, p.max_window, cx);
+            self.change(p.min_window, cx);
         } else if self.may_cut(self.rtt, cx.now) {
             cx.count(Action::Timeout);
-            self.change(self.window * (1.0 - p.max_cut), p.min_window, p.max_window, cx);
+            self.change(self.window * (1.0 - p.max_cut), cx);
         }
     }
 
