@@ -120,3 +120,10 @@ def test_a_job_that_does_not_end_fails(command_here: Command) -> None:
     assert done.returncode == 1
     assert 'the job of traffic "job" did not end' in done.stderr
     assert "a message of node 1 (all-reduce) started and never ended; it waits for" in done.stderr
+
+
+def test_messages_of_jobs_have_ideals() -> None:
+    lone = [*SMALL, "measure.slowdown=lone-run", "traffic[0].pattern.repeat=1"]
+    flows = fanin.run(EXAMPLE, set=lone, progress=False).flows()
+    assert flows["slowdown"].null_count() == 0
+    assert flows["slowdown"].min() == pytest.approx(1, abs=0.01)

@@ -143,7 +143,7 @@ fn lone(
                         ..Dependency::default()
                     },
                 };
-                Message { start: Time::ZERO, senders: None::<Arc<[u32]>>, dependency, ..message.clone() }
+                Message { start: Time::ZERO, senders: None::<Arc<[u32]>>, dependency, sent_by: None, ..message.clone() }
             })
             .collect();
         let (network, traffics) = (built.network.clone(), built.traffics.clone());

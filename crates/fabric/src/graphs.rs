@@ -331,13 +331,13 @@ impl Rank {
         self.since = now;
         let record = &mut self.record;
         if self.computing > 0 {
-            record.computing = record.computing + passed;
+            record.computing += passed;
         }
         if self.communicating > 0 {
-            record.communicating = record.communicating + passed;
+            record.communicating += passed;
         }
         if self.communicating > 0 && self.computing == 0 {
-            record.waiting = record.waiting + passed;
+            record.waiting += passed;
         }
         let counted = match step.node.kind {
             Kind::Delay { ns: 0 } => return,
