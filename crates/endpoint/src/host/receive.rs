@@ -112,6 +112,11 @@ impl<P: Copy> Hosts<P> {
             // All of the message is sent again when its timeout comes, or a packet behind this one.
             Incoming::Whole(_) | Incoming::Tcp(_) | Incoming::Gone => {}
         }
+        let (scheme, received) = (self.receivers[slot as usize].scheme, self.hosts[host as usize].received);
+        let Some(acked_to) = self.expected(slot) else { return };
+        let data = Data { flow: ReceiverFlow(slot), acked_to, received, ..Data::of(&head) };
+        io.scheme(scheme).receiver_trim(host as usize, now, &data);
+        self.poll_receiver(io, host, scheme);
     }
 
     /// The telemetry that a flow's next ACK carries back.

@@ -135,7 +135,8 @@ impl Setup {
 /// The text of a file.
 fn text(file: &str) -> Result<String, Problem> {
     let fail = |line, what| Problem::from(Error { file: file.to_string(), line, what });
-    let bytes = fanin_formats::input::read(file).map_err(|e| fail(0, format!("cannot be read: {}", why_unread(&e))))?;
+    let bytes = fanin_formats::input::read(std::path::Path::new(file))
+        .map_err(|e| fail(0, format!("cannot be read: {}", why_unread(&e))))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count() as u32;
