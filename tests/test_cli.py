@@ -257,7 +257,7 @@ def test_a_warning_of_the_spec_is_told_once(command: Command, root: Path) -> Non
         ("fanin run --scheme dcq", {"dcqcn", "dcqcn-win"}),
         ("fanin compare my.toml --schemes dart,hp", {"dart,hpcc"}),
         ("fanin explain dar", {"dart"}),
-        ("fanin new --like ", {"incast", "web-search", "fairness"}),
+        ("fanin new --like ", {"incast", "web-search", "fairness", "spraying"}),
         ("fanin plot ", {"slowdown", "goodput"}),
         ("fanin run --max", {"--max-memory", "--max-time"}),
     ],

@@ -18,6 +18,7 @@ PICTURES = {
     "web-search": ("fct", "slowdown", "queues", "goodput", "utilisation"),
     "fairness": ("queue-over-time", "goodput", "rates", "pauses"),
     "join-leave": ("queue-over-time", "goodput", "rates", "flows"),
+    "spraying": ("fct", "slowdown"),
 }
 
 
@@ -105,6 +106,18 @@ def test_schemes_differ_in_fairness_as_its_comments_say() -> None:
         for scheme, run in runs.items()
     }
     assert middle["hpcc"] < 3_000 < 15_000 < middle["dctcp-rate"] < 25_000 < middle["dart"]
+
+
+def test_schemes_differ_in_spraying_as_its_comments_say() -> None:
+    compared = fanin.compare(TEMPLATES["spraying"], progress=False)
+    last = {run.label: run.flows()["completion_ps"].cast(float).max() for run in compared.results}
+    us = {scheme: float(str(time)) / 1e6 for scheme, time in last.items()}
+    assert max(us["nscc"], us["none"]) < 200 < 250 < us["dcqcn"] < us["hpcc"]
+    marked = {run.label: run.summary()["network"]["marked"] for run in compared.results}
+    assert 1.5 * marked["nscc"] < marked["none"]
+    # On one path per flow some meet, and take twice as long.
+    hashed = fanin.run(TEMPLATES["spraying"], set=["network.balancing=flow-hash"], progress=False)
+    assert float(str(hashed.flows()["completion_ps"].cast(float).max())) / 1e6 > 1.8 * us["nscc"]
 
 
 def test_what_the_comments_offer_instead_is_possible(command: Command) -> None:

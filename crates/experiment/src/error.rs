@@ -78,7 +78,8 @@ pub(crate) fn why_unread(error: &io::Error) -> String {
 /// Most problems of one kind that are listed: those of keys that differ in the numbers of lists alone.
 const LISTED: usize = 20;
 
-/// All errors found in a spec, in the order of its lines; never empty. Of many of one kind the first are listed. Displayed as one line per problem.
+/// All errors found in a spec, in the order of its lines; never empty. Of many of one kind the first are listed.
+/// Displayed as one line per problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problems(Vec<Problem>);
 

@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The file that identifies a folder as a run's.
 const MANIFEST: &str = "manifest.json";
-/// The only file in a folder that a run has claimed before its work begins; its first line is the number of its process.
+/// The only file in a folder that a run has claimed before its work begins; its first line is the number of its
+/// process.
 const CLAIM: &str = "RUNNING";
 
 /// What the manifest says of another file of its folder, so that a change shows.

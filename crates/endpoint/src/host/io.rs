@@ -172,7 +172,7 @@ pub trait Io {
     fn route(&mut self, query: &PathQuery<Self::Path>, needs: Needs) -> Route<Self::Path>;
     /// The path without its properties.
     fn path(&self, query: &PathQuery<Self::Path>) -> Self::Path;
-    /// The path with a number among those of a flow, whose own is `path`. Where no paths have numbers, all are that one.
+    /// The path with a number among those of a flow, whose own is `path`. Where paths have no numbers, all are that.
     fn numbered_path(&self, path: Self::Path, _from: NodeId, _to: NodeId, _number: u16) -> Self::Path {
         path
     }

@@ -132,8 +132,8 @@ impl SendHalf {
         self.next_again.is_some() || self.stream.has_data() && self.packets.len() < self.cap as usize
     }
 
-    /// Payload bytes in flight: sent and not acknowledged. Where packets may arrive in any order, without those that are
-    /// known to have arrived or to have been cut.
+    /// Payload bytes in flight: sent and not acknowledged. Where packets may arrive in any order, without those known to
+    /// have arrived or to have been cut.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.stream.in_flight() - if self.rules.unordered() { self.apart } else { 0 }
@@ -264,8 +264,8 @@ impl SendHalf {
         if self.rules.unordered() { newly - known + named } else { newly }
     }
 
-    /// A NACK arrived: a switch cut the packet that begins at `offset`. Returns the packet, which is sent again at once,
-    /// unless it has arrived meanwhile or is to be sent again already.
+    /// A NACK arrived: a switch cut the packet that begins at `offset`. Returns it; it is sent again at once;
+    /// `None` if it has arrived meanwhile or is to be sent again already.
     pub fn on_cut(&mut self, offset: u64) -> Option<Segment> {
         let at = self.packets.binary_search_by_key(&offset, |p| p.segment.offset).ok()?;
         let segment = self.set_apart(at)?;

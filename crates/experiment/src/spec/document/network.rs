@@ -45,8 +45,8 @@ pub struct Network {
     /// With balancing "flowlets", the pause after which a flow may take another path. Default: "50 us".
     #[schemars(extend("above" = "0 s", "wrong" = NO_GAP))]
     pub flowlet_gap: Option<Time>,
-    /// With balancing of senders ("oblivious", "bitmap", "reps", "reps-legacy", "mixed"), the number of paths among which
-    /// each of them chooses for each packet: a power of two. Several may be the same links. Default: 128.
+    /// With balancing of senders ("oblivious", "bitmap", "reps", "reps-legacy", "mixed"), the number of paths among
+    /// which each of them chooses for each packet: a power of two. Several may be the same links. Default: 128.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<u32>,
     /// What may join the queues of switches. Also the id of a discipline of your own that was loaded, or a table with

@@ -30,8 +30,8 @@ pub struct Rdma {
     /// byte. More than 1 is for networks that reorder. Default: 1.
     #[schemars(extend("minimum" = 1, "wrong" = "it is 0; write 1, or more for a network that reorders"))]
     pub nack_threshold: Option<u32>,
-    /// `recovery = "selective-repeat"`, `"irn"` or `"unordered"`: whether the scheme reacts to losses and timeouts as it
-    /// does with `"go-back-n"`, and to trimmed packets. Default: only with `"unordered"`.
+    /// `recovery = "selective-repeat"`, `"irn"` or `"unordered"`: whether the scheme reacts to losses and timeouts as
+    /// with `"go-back-n"`, and to trimmed packets. Default: only with `"unordered"`.
     pub loss_reaction: Option<bool>,
     /// Timeouts in a row without progress, or requests of a scheme in a row without an answer, after which a queue pair
     /// is given up: InfiniBand's retry count, there at most 7. What was posted to it stays unfinished; later messages
