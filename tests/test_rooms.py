@@ -121,7 +121,7 @@ def test_schemes_are_named_in_their_own_room_alone() -> None:
     scheme = rf"\b(schemes::({files})|(Settings|Instance)::({types}))\b"
     named_after = rf"\b({types.replace('None|', '')})\w*"
     # Packet formats of papers, and files and networks of other simulators, have the same names.
-    shared = {"wire", "formats", "experiment", "transport", "fuzz"}
+    shared = {"wire", "formats", "experiment", "transport", "fuzz", "uet"}
     found = []
     for path in (ROOT / "crates").glob("*/src/**/*.rs"):
         room, *rest = path.relative_to(ROOT / "crates").parts

@@ -33,6 +33,7 @@ mod roles;
 pub mod schemes;
 mod summary;
 mod telemetry;
+pub mod uet;
 
 pub use actions::{Acted, Action, Actions};
 pub use balancing::{Balancer, BalancerProgram, Balancing, Choice};

@@ -62,13 +62,13 @@ fn replay(text: &str) -> (Window, usize) {
 
 #[test]
 fn the_law_repeats_what_uet_htsim_logged_under_trims_and_timeouts() {
-    let (w, lines) = replay(include_str!("data/nscc_trims.txt"));
+    let (w, lines) = replay(include_str!("common/nscc_trims.txt"));
     assert_eq!((lines, w.account.nack), (43, 22 * 4150));
 }
 
 #[test]
 fn the_law_repeats_what_uet_htsim_logged_as_a_window_grows() {
-    let (w, lines) = replay(include_str!("data/nscc_fast.txt"));
+    let (w, lines) = replay(include_str!("common/nscc_fast.txt"));
     assert_eq!(lines, 40);
     assert!(w.fast);
 }

@@ -65,7 +65,7 @@ mod topology;
 mod window;
 
 pub use error::{Error, Place};
-pub use fanin_cc::schemes::nscc::Account;
+pub use fanin_cc::uet::Account;
 pub use network::Beyond;
 pub use options::{Options, QueueSize};
 pub use port::Counts;

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use fanin_cc::paths::Paths;
-use fanin_cc::schemes::nscc::{Parameters, Window as Nscc};
-use fanin_cc::schemes::rccc::{Pacer, Share};
+use fanin_cc::uet::{Pacer, Share};
+use fanin_cc::uet::{Parameters, Window as Nscc};
 
 use crate::digits::six_digits;
 use crate::events::{Event, Events};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::error::{Error, Place};
 use fanin_cc::paths::PathsKind;
-use fanin_cc::schemes::nscc::Law;
+use fanin_cc::uet::Law;
 
 /// The laws of windows, by the names of the original.
 const LAWS: [(&str, Law); 3] = [("nscc", Law::Nscc), ("dctcp", Law::Dctcp), ("constant", Law::Constant)];

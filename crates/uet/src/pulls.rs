@@ -2,7 +2,7 @@
 //!
 //! Source: Ultra Ethernet 1.0, receiver credit congestion control; uet-htsim's pull pacer and oversubscription control.
 
-use fanin_cc::schemes::rccc::{Demand, Demands, Pull};
+use fanin_cc::uet::{Demand, Demands, Pull};
 
 use crate::events::Event;
 use crate::network::Network;

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::packet::{Packet, Sending};
-use fanin_cc::schemes::rccc::Demand;
+use fanin_cc::uet::Demand;
 
 /// What a receiver counts of packets with payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::receiver::{Arrivals, Receiver};
 use crate::sender::{Counters, Sender};
 use crate::setup::Setup;
 use crate::topology::Cable;
-use fanin_cc::schemes::nscc::Account;
+use fanin_cc::uet::Account;
 
 /// What became of a flow.
 #[derive(Clone, Debug, PartialEq)]

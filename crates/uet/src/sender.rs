@@ -6,8 +6,8 @@ use crate::matrix::Connection;
 use crate::messages::Messages;
 use crate::window::Window;
 use fanin_cc::paths::Paths;
-use fanin_cc::schemes::nscc::Window as Nscc;
-use fanin_cc::schemes::rccc::Credit;
+use fanin_cc::uet::Credit;
+use fanin_cc::uet::Window as Nscc;
 
 /// A running retransmission timer.
 #[derive(Clone, Copy, Debug)]

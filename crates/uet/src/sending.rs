@@ -5,7 +5,7 @@
 use crate::network::Network;
 use crate::packet::{Packet, Sending, Type};
 use crate::settings::HEADER;
-use fanin_cc::schemes::rccc::Wanted;
+use fanin_cc::uet::Wanted;
 
 impl Network<'_> {
     /// A connection starts.

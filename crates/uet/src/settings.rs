@@ -5,7 +5,7 @@
 use crate::error::{Error, Place, error};
 use crate::options::{Options, QueueSize};
 use crate::topology::Topology;
-use fanin_cc::schemes::nscc::{self, Ground, Law, Parameters};
+use fanin_cc::uet::{self, Ground, Law, Parameters};
 
 /// Bytes of a header without payload.
 pub const HEADER: i64 = 64;
@@ -102,7 +102,7 @@ impl Settings {
             queue,
             ecn,
             timeout: ((15.0 + queue as f64 * 6.0 * 8.0 * 1_000_000.0 / rate as f64) * 1e6) as u64,
-            bdp: nscc::product(rtt, rate),
+            bdp: uet::product(rtt, rate),
             target,
             nscc: options.nscc,
             rccc: options.rccc,
@@ -125,7 +125,7 @@ impl Settings {
 
     /// The largest window at a round-trip time.
     pub fn most(&self, rtt: u64) -> i64 {
-        nscc::most(rtt, self.rate)
+        uet::most(rtt, self.rate)
     }
 
     /// The parameters of NSCC. Where it is off, the original leaves its statics as they are.

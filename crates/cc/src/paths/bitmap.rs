@@ -1,6 +1,6 @@
 //! A walk that skips paths with penalties; each packet that skips reduces one. Source: uet-htsim, bitmap.
 
-use super::Feedback;
+use super::feedback::Feedback;
 use super::oblivious::Oblivious;
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,7 +1,8 @@
 //! Paths that were good, first in first out; without such the bitmap's choice. Source: uet-htsim, mixed.
 
 use super::bitmap::Bitmap;
-use super::{Feedback, Good};
+use super::feedback::Feedback;
+use super::good::Good;
 
 /// Good paths and a bitmap, which get all feedback.
 #[derive(Clone, Debug)]

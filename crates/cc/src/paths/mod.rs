@@ -7,6 +7,8 @@
 //! A selector of one's own is a [`PathSelector`].
 
 mod bitmap;
+mod feedback;
+mod good;
 mod mixed;
 mod oblivious;
 mod reps;
@@ -15,21 +17,9 @@ mod sprayer;
 
 pub use sprayer::{Sprayer, Spraying};
 
-use alloc::boxed::Box;
-use alloc::collections::VecDeque;
+pub use feedback::Feedback;
 
-/// What the network did to a packet of some path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feedback {
-    /// It arrived without a mark.
-    Good,
-    /// It was marked.
-    Marked,
-    /// A switch cut its payload.
-    Trimmed,
-    /// It was lost.
-    Timeout,
-}
+use alloc::boxed::Box;
 
 /// A selector of paths of one's own: one per flow.
 pub trait PathSelector: Send {
@@ -108,30 +98,4 @@ selectors! {
     reps::Reps, "reps", "A ring of the eight last good paths; random ones without such (REPS).";
     reps_legacy::RepsLegacy, "reps-legacy", "Good paths, first in first out; random ones without such (older REPS).";
     mixed::Mixed, "mixed", "Good paths, first in first out; the choice of `bitmap` without such.";
-}
-
-/// The most good paths that are kept. The original keeps all.
-///
-/// Each packet has at most one ACK, which adds one path, and each packet takes one path unless the list is empty. So
-/// since the list was empty, at most as many were added in excess as packets were in flight then, and as the first
-/// packets of the older REPS, which take none: a list is never longer than the most packets in flight and `paths`
-/// together. Here it ends at 65,536, which is more than 260 MB in flight of one flow. Beyond it the path that waited
-/// longest is forgotten, which says least about the network now.
-const MOST_KEPT: usize = 1 << 16;
-
-/// Good paths, first in first out.
-#[derive(Clone, Debug, Default)]
-struct Good(VecDeque<u16>);
-
-impl Good {
-    fn push(&mut self, path: u16) {
-        if self.0.len() == MOST_KEPT {
-            self.0.pop_front();
-        }
-        self.0.push_back(path);
-    }
-
-    fn pop(&mut self) -> Option<u16> {
-        self.0.pop_front()
-    }
 }

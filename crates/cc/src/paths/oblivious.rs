@@ -1,6 +1,6 @@
 //! All paths in turn, in an order that a random number changes at each round. Source: uet-htsim, oblivious spraying.
 
-use super::Feedback;
+use super::feedback::Feedback;
 
 /// A walk over all paths, whatever happens.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! A ring of the last good paths, which a timeout freezes. Source: "Recycled Entropy Packet Spraying" (Bonato et al.,
 //! 2024), with uet-htsim's numbers.
 
-use super::Feedback;
+use super::feedback::Feedback;
 
 const RING: usize = 8;
 /// How long a timeout freezes the ring, in picoseconds.

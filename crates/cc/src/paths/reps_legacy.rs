@@ -1,7 +1,8 @@
 //! Paths that were good, first in first out, after a first window of all in turn; random ones without such. Source:
 //! uet-htsim, the older REPS.
 
-use super::{Feedback, Good};
+use super::feedback::Feedback;
+use super::good::Good;
 
 /// Recycled paths.
 #[derive(Clone, Debug)]

@@ -1,10 +1,11 @@
 //! The receiver of a host: grants credit to its flows in turn.
 
 use super::credit::{Demand, Demands, Pacer, Share};
-use super::{HasCredit, most};
+use super::params::HasCredit;
 use crate::Action;
 use crate::random::Random;
 use crate::roles::*;
+use crate::schemes::nscc::most;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
