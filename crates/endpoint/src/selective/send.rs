@@ -132,8 +132,8 @@ impl SendHalf {
         self.next_again.is_some() || self.stream.has_data() && self.packets.len() < self.cap as usize
     }
 
-    /// Payload bytes in flight: sent and not acknowledged; where packets may arrive in any order, without those that are
-    /// known to have arrived or to have been cut.
+    /// Payload bytes in flight: sent and not acknowledged; where packets may arrive in any order, without those known
+    /// to have arrived or to have been cut.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.stream.in_flight() - if self.rules.unordered() { self.apart } else { 0 }
