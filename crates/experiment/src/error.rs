@@ -39,7 +39,7 @@ impl fmt::Display for Problem {
 }
 
 /// Most characters of each field of a problem.
-const LONGEST: usize = 800;
+const LONGEST: usize = 1000;
 
 /// A text on one line and of limited length: parts of it may come from a file that is not a spec.
 fn shown(text: &str) -> Cow<'_, str> {

@@ -70,7 +70,7 @@ fn faults_of_shape() {
     );
     refused("packets = 20", "packtes = 20", "traffic[0].scheme.packtes", &["did you mean \"packets\"?"]);
     refused("scheme = \"none\"", "scheme = \"nnone\"", "traffic[1].scheme", &["\"nnone\"", "did you mean \"none\"?"]);
-    refused("scheme = \"none\"", "scheme = \"swift\"", "traffic[1].scheme", &["known: cubic", "fixed-window", "none"]);
+    refused("scheme = \"none\"", "scheme = \"homa\"", "traffic[1].scheme", &["known: cubic", "fixed-window", "none"]);
     refused("id = \"fixed-window\"", "id = \"dqcn\"", "traffic[0].scheme.id", &["did you mean \"dcqcn\"?"]);
     refused("packets = 20", "packets = \"many\"", "traffic[0].scheme.packets", &["\"many\"", "a whole number"]);
     refused("timeout = \"off\"", "timeout = \"never\"", "traffic[0].rdma.timeout", &["5 us", "or \"off\""]);
