@@ -633,12 +633,26 @@ Topology = (
 """Hosts, switches and links."""
 
 
+class Trimming(TypedDict, total=False):
+    """A data packet of RDMA that finds no room in a lossy class loses its payload. Its header goes on among the control
+    packets, ahead of all data, so that the receiver learns of the loss at once and asks for the packet again. Packets
+    of TCP are dropped as without trimming. It is always the packet that arrives which is cut, where uet-htsim's
+    composite queue cuts either that or the last one in the queue, by a coin."""
+
+    headers: Bytes
+    """Most bytes of control packets that wait at a port of a switch; beyond them these are dropped too."""
+    size: Bytes
+    """Bytes on the wire of a packet that was cut: at least its headers."""
+
+
 class Network(TypedDict, total=False):
     """The network."""
 
     balancing: str | Mapping[str, object]
     """Which of equally short paths a packet takes at a switch, whatever its scheme: data, ACKs and other control
-    packets, but not the frames of links (pauses, InfiniBand's credits). A host with several links always chooses by
+    packets, but not the frames of links (pauses, InfiniBand's credits). From "oblivious" on it is the sender that
+    chooses, for each packet of RDMA, by a number in it which switches hash (an entropy value in Ultra Ethernet); an ACK
+    has the number of the packet that it answers, and TCP goes by flow. A host with several links always chooses by
     flow. Only "flow-hash" goes with symmetric routes, and with schemes that deflect packets. Also the id of a policy of
     your own that was loaded, or a table with its `id` and parameters. See load-balancing.md."""
     buffer: Required[Buffer]
@@ -667,6 +681,9 @@ class Network(TypedDict, total=False):
     """ECN marking on ports of certain rates, instead of `marking`."""
     packet: Packet
     """Packet sizes on the wire."""
+    paths: int
+    """With balancing of senders ("oblivious", "bitmap", "reps", "reps-legacy", "mixed"), the number of paths among
+    which each of them chooses for each packet: a power of two. Several may be the same links. Default: 128."""
     pfc: PfcOptions
     """Options of PFC."""
     release: Release
@@ -675,6 +692,9 @@ class Network(TypedDict, total=False):
     """How packets choose between paths of equal length. Default: "ecmp", or "symmetric" where a scheme needs it."""
     topology: Required[Topology]
     """Hosts, switches and links."""
+    trimming: Trimming
+    """Cutting of packets that find no room, for packet spraying as in Ultra Ethernet and NDP. Default: they are
+    dropped."""
 
 
 LoadBase = Literal["host-links", "tor-uplinks", "receiver-link"]
@@ -735,12 +755,208 @@ class PatternPermutation(TypedDict, total=False):
     kind: Required[Literal["permutation"]]
 
 
-class PatternAllToAll(TypedDict, total=False):
-    """Each host sends to every other host, all at the start."""
+Placement = Literal["packed", "strided", "random"]
+"""Which rank gets which host."""
 
+
+class PatternAllToAll(TypedDict, total=False):
+    """Each host sends to every other host. With the traffic's own `size`, all messages start at once, each of that
+    size; with `size` in the pattern it is a collective operation, in which each rank has so much for all."""
+
+    algorithm: str
+    """How it is carried out; docs/collectives.md lists the algorithms of each operation. Default: the first of them."""
+    channels: int
+    """Channels, each with its share of the bytes and messages of its own. Default: 1."""
+    chunk: Bytes
+    """Largest message; where messages have several blocks, as in halving, the largest block. Default: no limit."""
+    compute: Time
+    """Time for which each rank computes before each. Default: none."""
     hosts: Sequence[str]
-    """The hosts that send and receive."""
+    """The hosts of the ranks, in order. Default: all."""
     kind: Required[Literal["all-to-all"]]
+    placement: Placement
+    """Which rank gets which host."""
+    repeat: int
+    """How often it happens, one after another at each rank. Default: once."""
+    server: int
+    """Ranks of a server: neighbours in the list of ranks, for hierarchical algorithms and for the order of channels."""
+    size: Bytes
+    """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
+    all-gather, what each rank has for all in an all-to-all."""
+
+
+class PatternAllReduce(TypedDict, total=False):
+    """Each rank has a vector, and gets the sum of all."""
+
+    algorithm: str
+    """How it is carried out; docs/collectives.md lists the algorithms of each operation. Default: the first of them."""
+    channels: int
+    """Channels, each with its share of the bytes and messages of its own. Default: 1."""
+    chunk: Bytes
+    """Largest message; where messages have several blocks, as in halving, the largest block. Default: no limit."""
+    compute: Time
+    """Time for which each rank computes before each. Default: none."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["all-reduce"]]
+    placement: Placement
+    """Which rank gets which host."""
+    repeat: int
+    """How often it happens, one after another at each rank. Default: once."""
+    server: int
+    """Ranks of a server: neighbours in the list of ranks, for hierarchical algorithms and for the order of channels."""
+    size: Bytes
+    """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
+    all-gather, what each rank has for all in an all-to-all."""
+
+
+class PatternAllGather(TypedDict, total=False):
+    """Each rank has a part, and gets all parts."""
+
+    algorithm: str
+    """How it is carried out; docs/collectives.md lists the algorithms of each operation. Default: the first of them."""
+    channels: int
+    """Channels, each with its share of the bytes and messages of its own. Default: 1."""
+    chunk: Bytes
+    """Largest message; where messages have several blocks, as in halving, the largest block. Default: no limit."""
+    compute: Time
+    """Time for which each rank computes before each. Default: none."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["all-gather"]]
+    placement: Placement
+    """Which rank gets which host."""
+    repeat: int
+    """How often it happens, one after another at each rank. Default: once."""
+    server: int
+    """Ranks of a server: neighbours in the list of ranks, for hierarchical algorithms and for the order of channels."""
+    size: Bytes
+    """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
+    all-gather, what each rank has for all in an all-to-all."""
+
+
+class PatternReduceScatter(TypedDict, total=False):
+    """Each rank has a vector, and gets its part of the sum of all."""
+
+    algorithm: str
+    """How it is carried out; docs/collectives.md lists the algorithms of each operation. Default: the first of them."""
+    channels: int
+    """Channels, each with its share of the bytes and messages of its own. Default: 1."""
+    chunk: Bytes
+    """Largest message; where messages have several blocks, as in halving, the largest block. Default: no limit."""
+    compute: Time
+    """Time for which each rank computes before each. Default: none."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["reduce-scatter"]]
+    placement: Placement
+    """Which rank gets which host."""
+    repeat: int
+    """How often it happens, one after another at each rank. Default: once."""
+    server: int
+    """Ranks of a server: neighbours in the list of ranks, for hierarchical algorithms and for the order of channels."""
+    size: Bytes
+    """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
+    all-gather, what each rank has for all in an all-to-all."""
+
+
+class PatternBroadcast(TypedDict, total=False):
+    """The first rank has a vector, and all get it."""
+
+    algorithm: str
+    """How it is carried out; docs/collectives.md lists the algorithms of each operation. Default: the first of them."""
+    channels: int
+    """Channels, each with its share of the bytes and messages of its own. Default: 1."""
+    chunk: Bytes
+    """Largest message; where messages have several blocks, as in halving, the largest block. Default: no limit."""
+    compute: Time
+    """Time for which each rank computes before each. Default: none."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["broadcast"]]
+    placement: Placement
+    """Which rank gets which host."""
+    repeat: int
+    """How often it happens, one after another at each rank. Default: once."""
+    server: int
+    """Ranks of a server: neighbours in the list of ranks, for hierarchical algorithms and for the order of channels."""
+    size: Bytes
+    """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
+    all-gather, what each rank has for all in an all-to-all."""
+
+
+Schedule = Literal["gpipe", "1f1b"]
+"""The order in which the stages of a pipeline compute."""
+
+
+class PatternPipeline(TypedDict, total=False):
+    """A model in stages, through which the micro-batches of a training step pass forwards and back."""
+
+    backward: Required[Time]
+    """The same backwards."""
+    forward: Required[Time]
+    """Time of a stage for a micro-batch forwards."""
+    hosts: Sequence[str]
+    """The hosts of the stages, in order. Default: all."""
+    kind: Required[Literal["pipeline"]]
+    micro_batches: Required[int]
+    """Micro-batches of a step."""
+    placement: Placement
+    """Which stage gets which host."""
+    repeat: int
+    """Steps, one after another. Default: one."""
+    schedule: Required[Schedule]
+    """The order in which a stage computes."""
+    size: Required[Bytes]
+    """Bytes of a micro-batch's activations between two stages, and of its gradients."""
+
+
+SendDone = Literal["acked", "arrived"]
+"""When a send ends."""
+
+
+Slots = Literal["astra-sim", "cpu", "none"]
+"""Which nodes of a rank wait for each other."""
+
+
+class PatternGoal(TypedDict, total=False):
+    """The work of a GOAL schedule, as text (`.goal`) or in the binary form of LogGOPSim, ATLAHS and HTSIM (`.bin`)."""
+
+    file: Required[str]
+    """The file, relative to the spec's folder."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["goal"]]
+    placement: Placement
+    """Which rank gets which host."""
+    send_done: SendDone
+    """When a send ends."""
+    slots: Slots
+    """Which nodes of a rank wait for each other. Default: "cpu"."""
+
+
+class PatternChakra(TypedDict, total=False):
+    """The work of Chakra execution traces, one file for each rank, with collectives as messages."""
+
+    algorithm: str
+    """The algorithm of those collectives that have one of this name; others have their default."""
+    channels: int
+    """Channels of each collective."""
+    chunk: Bytes
+    """Largest message of a collective."""
+    file: Required[str]
+    """The trace of any rank, `PREFIX.RANK.et`, relative to the spec's folder; the others have the same prefix."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["chakra"]]
+    placement: Placement
+    """Which rank gets which host."""
+    send_done: SendDone
+    """When a send ends."""
+    server: int
+    """Ranks of a server."""
+    slots: Slots
+    """Which nodes of a rank wait for each other. Default: "astra-sim"."""
 
 
 Pairs = Literal["random", "one-to-one"]
@@ -840,6 +1056,13 @@ Pattern = (
     | PatternIncast
     | PatternPermutation
     | PatternAllToAll
+    | PatternAllReduce
+    | PatternAllGather
+    | PatternReduceScatter
+    | PatternBroadcast
+    | PatternPipeline
+    | PatternGoal
+    | PatternChakra
     | PatternLong
     | PatternQuery
     | PatternList
@@ -877,7 +1100,7 @@ CpuTime = Time | Sequence[Time] | LogNormal
 """CPU time of a host."""
 
 
-Recovery = Literal["go-back-n", "go-back-0", "selective-repeat", "irn"]
+Recovery = Literal["go-back-n", "go-back-0", "selective-repeat", "irn", "unordered"]
 """How RDMA repairs losses."""
 
 
@@ -907,8 +1130,8 @@ class Rdma(TypedDict, total=False):
     overlap, but those of a queue pair leave in their order. CNPs and credits do not wait: the NIC sends them. Default:
     none, the NIC answers by itself."""
     loss_reaction: bool
-    """`recovery = "selective-repeat"` or `"irn"`: whether the scheme reacts to losses and timeouts as it does with
-    `"go-back-n"`. Default: false."""
+    """`recovery = "selective-repeat"`, `"irn"` or `"unordered"`: whether the scheme reacts to losses and timeouts as
+    with `"go-back-n"`, and to trimmed packets. Default: only with `"unordered"`."""
     nack_interval: Time
     """Minimum time between two NACKs for the same expected byte, with `recovery = "go-back-n"`. Default: 500 us."""
     nack_threshold: int
@@ -931,7 +1154,7 @@ class Rdma(TypedDict, total=False):
     new one. Default: no limit. At least 1."""
     timeout: Timeout
     """Retransmission timeout, with `recovery = "irn"` the one with more than `timeout_low_packets` packets in flight.
-    Default: 320 us with `recovery = "selective-repeat"` or `"irn"`, else 4 ms. Above 0 s."""
+    Default: 320 us with `recovery = "selective-repeat"`, `"irn"` or `"unordered"`, else 4 ms. Above 0 s."""
     timeout_low: Time
     """`recovery = "irn"`: the retransmission timeout with up to `timeout_low_packets` packets in flight. Default: 100
     us, or `timeout` where that is shorter. Above 0 s."""

@@ -29,7 +29,7 @@ static uint32_t choose(void *me, const fanin_packet *packet, uint32_t hash, cons
 }
 static uint32_t on_enqueue(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx) {
     (void)me, (void)packet, (void)queue;
-    return cx->parameters[0].integer == 4 ? 3 : FANIN_ADMIT;
+    return cx->parameters[0].integer == 4 ? 4 : FANIN_ADMIT;
 }
 static void on_dequeue(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx) {
     (void)me, (void)packet, (void)queue;

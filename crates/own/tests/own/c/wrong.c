@@ -57,7 +57,7 @@ static uint32_t w_route(void *me, fanin_packet *packet, uint32_t in, uint32_t mi
 }
 static uint32_t w_on_enqueue(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx) {
     (void)me, (void)packet, (void)queue;
-    return wrong(cx, 16) ? 3 : FANIN_ADMIT;
+    return wrong(cx, 16) ? 4 : FANIN_ADMIT;
 }
 
 static const struct fanin_scheme scheme = {
