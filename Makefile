@@ -33,7 +33,7 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev check test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
 	papers clean validate wheel sdist site site-serve \
-	frames docs pictures losses balancing claims test-claims tested speed scale scale-threads budget profile
+	frames docs pictures losses balancing claims test-claims tested speed scale scale-threads budget profile spraying
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -207,6 +207,9 @@ speed: setup ## packet-hops per second of the cases on one core and two, on a qu
 
 scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
 	$(BIN)/python bench/scale.py
+
+spraying: setup ## Ultra Ethernet on the ordinary network against uet-htsim's, over seeds, into bench/results/spraying.json
+	$(BIN)/python bench/spraying.py
 
 scale-threads: setup ## memory of 65,536 hosts on 1 to 64 threads, into bench/results/threads.json
 	$(BIN)/python bench/scale.py --threads 1,2,4,16,64
