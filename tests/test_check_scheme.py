@@ -327,7 +327,7 @@ def test_good_policies_pass(name: str, kind: str, policies: Path, command: Comma
         ("Seventh", "no hook fails", "it chose 7 of "),
         ("Shared", "a replay gives the same answers", "it takes "),
         ("Closed", "an empty queue lets packets in", "port 0 is empty"),
-        ("Late", "no hook fails", "cannot be dropped any more"),
+        ("Late", "no hook fails", "cannot be dropped or trimmed any more"),
     ],
 )
 def test_broken_policies_are_found_and_shown_in_a_few_events(

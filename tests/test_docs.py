@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -214,6 +215,7 @@ scheme = "dcqcn"
 FILES = {
     "flows.csv": "src,dst,bytes,start_us\nh0,h1,1000,0\n",
     "flow.txt": "1\n0 1 3 100 1000 0\n",
+    "step.goal": "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b from 0 tag 0\n}\n",
     "matrix.cm": "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n",
 }
 """The files that the examples name."""
@@ -223,6 +225,8 @@ def test_the_least_of_everything_in_the_reference_of_specs_passes_the_check(tmp_
     page = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    for trace in (ROOT / "crates" / "formats" / "tests" / "data" / "all_reduce").glob("*.et"):
+        shutil.copy(trace, tmp_path / trace.name.replace("all_reduce", "trace"))
     found = [*re.finditer(r"^The least of it: (.*)$", page, re.MULTILINE)]
     assert len(found) > 20
     for one in found:

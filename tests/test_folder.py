@@ -149,7 +149,7 @@ def slower(folder: Path) -> None:
 def test_a_file_that_has_changed_is_refused_by_name(folder: Path) -> None:
     slower(folder)
     changed = fanin.load(folder)
-    with pytest.raises(RunError, match=r"flows\.arrow: it has [\d,]+ bytes, and had [\d,]+ when .*--no-verify"):
+    with pytest.raises(RunError, match=r"flows\.arrow: damaged: it has [\d,]+ bytes, and had [\d,]+ when .*--no-verify"):
         changed.flows()
     assert changed.ports().height > 0, "others are as they were"
     for command in (["show"], ["report"], ["plot", "fct"], ["why"]):
@@ -161,14 +161,14 @@ def test_a_file_that_has_changed_is_refused_by_name(folder: Path) -> None:
     with unverified():
         assert fanin.load(folder).flows().height > 0
     (folder / "summary.json").write_text((folder / "summary.json").read_text().replace("1", "2", 1))
-    with pytest.raises(RunError, match=r"summary\.json: it has changed since"):
+    with pytest.raises(RunError, match=r"summary\.json: damaged: it has changed since"):
         fanin.load(folder)
     assert [found.split(": ")[0] for found in fanin.verify(folder)] == [
         str(folder / "flows.arrow"),
         str(folder / "summary.json"),
     ]
     (folder / "pauses.arrow").unlink()
-    with pytest.raises(RunError, match=r"pauses\.arrow: it is missing"), unverified():
+    with pytest.raises(RunError, match=r"pauses\.arrow: damaged run folder: there is no such file"), unverified():
         raise RunError(fanin.verify(folder)[1])
 
 

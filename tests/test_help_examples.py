@@ -133,6 +133,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "examples").mkdir()
     for file, name in (("examples/incast.toml", "incast"), ("my.toml", "my")):
         (folder / file).write_text(SPEC.replace("NAME", name))
+    shutil.copytree(ROOT / "examples/collectives", folder / "examples/collectives")
     (folder / "examples/wire").mkdir()
     shutil.copy(ROOT / "examples/wire/incast.toml", folder / "examples/wire")
     (folder / "tree.topo").write_text(TREE)

@@ -96,7 +96,7 @@ def test_made_files_are_documents(command: Command, tmp_path: Path) -> None:
     [
         (("run", "absent.toml"), 2, "absent.toml: there is no such file"),
         (("check", "bad.toml"), 2, "bad.toml:1: "),
-        (("explain", "nonesuch"), 2, "close to it: none; fanin schemes lists all"),
+        (("explain", "nonesuch"), 2, "close to it: none, nscc; fanin schemes lists all"),
         (("bench", "--case", "z"), 2, "the cases are"),
         (("show", "."), 1, "not a run folder"),
         (("run", "--no-such-option"), 2, "--no-such-option"),

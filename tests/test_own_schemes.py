@@ -393,7 +393,7 @@ def test_a_failure_of_these_names_switch_and_line(tmp_path: Path) -> None:
     assert "it chose 2 of 2 ports" in error
     result = fanin.run(spec(), scheme="none", progress=False, discipline=f"{file}:D")
     (error,) = result.summary()["errors"]
-    assert "cannot be dropped any more" in error
+    assert "cannot be dropped or trimmed any more" in error
     with pytest.raises(fanin.SpecError, match="was loaded into this process alone"):
         fanin.run(spec(), scheme=AllRoles, progress=False, on="wire")
     for key, name in (("balancing", "B"), ("discipline", "D")):

@@ -41,12 +41,12 @@ def problem(root: Path, manifest: Manifest, name: str) -> str | None:
         return None
     path = root / name
     if not path.is_file():
-        return f"{path}: it is missing"
+        return f"{path}: damaged run folder: there is no such file"
     size = path.stat().st_size
     if size != said["bytes"]:
-        return f"{path}: it has {size:,} bytes, and had {said['bytes']:,} when the run was written"
+        return f"{path}: damaged: it has {size:,} bytes, and had {said['bytes']:,} when the run was written"
     if record_of(path)["sha256"] != said["sha256"]:
-        return f"{path}: it has changed since the run was written"
+        return f"{path}: damaged: it has changed since the run was written"
     return None
 
 

@@ -331,6 +331,7 @@ class Claim:
         self.folder = folder
         self.left = clean(folder)
         """Sentences on what a process that was killed had left there, and what became of it."""
+        self._made = [above for above in folder.absolute().parents if not above.exists()]
         folder.parent.mkdir(parents=True, exist_ok=True)
         if shared:
             folder.mkdir(exist_ok=True)
@@ -371,7 +372,8 @@ class Claim:
             with suppress(OSError):
                 if os.fstat(self._file.fileno()).st_ino == path.stat().st_ino:
                     path.unlink()
-                    self.folder.rmdir()
+                    for made in (self.folder, *self._made):
+                        made.rmdir()
             self._file.close()
 
 

@@ -32,7 +32,8 @@ EXAMPLE_OF_TYPE = {"Bytes": "64 KB", "Rate": "10 Gbps", "Time": "5 us"}
 INVENTED: Mapping[str, object] = tomllib.loads((Path(__file__).parent / "examples.toml").read_text(encoding="utf-8"))
 """Examples that are better than what a spec in the tree sets, or than the default."""
 
-ALSO = {"slow-receiver": "share", "graph": "switches", "long": "count"}
+COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "broadcast")
+ALSO = {"slow-receiver": "share", "graph": "switches", "long": "count", **dict.fromkeys(COLLECTIVES, "size")}
 """A key of a kind of table that has an alternative or is not always needed, and is in its smallest example."""
 
 LOAD, SIZE = 'load = { share = 0.4, of = "host-links" }', 'size = { fixed = "64 KB" }'

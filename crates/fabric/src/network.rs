@@ -19,6 +19,7 @@ mod pauses;
 mod program_set;
 mod programs;
 pub(crate) mod switch;
+mod trimming;
 
 use self::modes::Modes;
 use self::parts::{Switch, Wiring, on_links, ports_of, switches_of};

@@ -52,8 +52,17 @@ Specs = Annotated[list[Path], typer.Argument(metavar="SPEC", help="A spec, .toml
 
 
 @dataclass(frozen=True)
-class OnWire:
-    """How a run on a wire goes."""
+class Where:
+    """The network of a run, and how one on a wire goes."""
+
+    network: Annotated[
+        Path | None,
+        typer.Option(
+            "--network",
+            metavar="NET",
+            help="The network of a GOAL schedule or of Chakra traces: a spec, or a file with its table network.",
+        ),
+    ] = None
 
     clock: Annotated[
         str | None,
@@ -99,16 +108,6 @@ class Several:
         return seeds(self.seeds_) if self.seeds_ is not None else None
 
 
-Network = Annotated[
-    Path | None,
-    typer.Option(
-        "--network",
-        metavar="NET",
-        help="The network of a GOAL schedule or of Chakra traces: a spec, or a file with its table network.",
-    ),
-]
-
-
 def _given(file: Path, network: Path | None) -> SpecLike:
     """A spec, or what a schedule or traces are on a network."""
     if network is None:
@@ -132,12 +131,11 @@ def run(
     given: ChangesAndIdeal,
     under: Under,
     limits: Limits,
-    wire: OnWire,
+    wire: Where,
     on: Annotated[
         str,
         typer.Option("--on", metavar="WHERE", help="simulator; or wire: in processes that exchange frames."),
     ] = "simulator",
-    network: Network = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
@@ -161,7 +159,7 @@ def run(
     need(on in ("simulator", "wire"), f"--on {on}: it is simulator or wire")
     wire.check([on])
     need_seed(under.seed)
-    changes, scheme, spec = given.changes(), known_scheme(under.scheme), _given(files[0], network)
+    changes, scheme, spec = given.changes(), known_scheme(under.scheme), _given(files[0], wire.network)
     memory, time = limits.memory, limits.time
     need(len(files) == 1, f"{files[-1]}: run takes one spec; compare runs it under several schemes")
     default = folders.of_run(Job.of(spec, changes).using(scheme, under.seed))
@@ -203,12 +201,11 @@ def compare(
     kept: Kept,
     given: ChangesAndIdeal,
     limits: LimitsOfAll,
-    wire: OnWire,
+    wire: Where,
     on: Annotated[
         str,
         typer.Option("--on", metavar="WHERE", help="simulator; wire: see run; or simulator,wire: both, side by side."),
     ] = "simulator",
-    network: Network = None,
     as_json: AsJson = False,
 ) -> None:
     """Run one spec under several schemes; print one table, draw one picture, leave a folder each.
@@ -232,7 +229,7 @@ def compare(
 
     changes, memory, time, each_seed = given.changes(), limits.memory, limits.time, several.seeds
     need(len(files) == 1, f"{files[-1]}: compare takes one spec, and several schemes with --schemes")
-    spec = _given(files[0], network)
+    spec = _given(files[0], wire.network)
     each_scheme = schemes_of(several.schemes, lambda: Job.of(spec, changes))
     places = on.split(",")
     need(
@@ -394,7 +391,7 @@ def document(compared: Comparison, folder: Path) -> dict[str, object]:
             {
                 "label": result.label,
                 "folder": str(folder if alone else folder / result.label),
-                "manifest": result.manifest,
+                "manifest": {key: value for key, value in result.manifest.items() if key != "files"},
                 "summary": result.summary(),
             }
             for result in compared.results

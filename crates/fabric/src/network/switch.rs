@@ -9,7 +9,7 @@ use crate::path::FlowPath;
 use crate::plan::FarEnd;
 use crate::port::PortIx;
 use crate::results::DropCause;
-use fanin_cc::{Header, Kind, flags};
+use fanin_cc::Header;
 use fanin_engine::EventQueue;
 use fanin_units::{NodeId, PortId};
 
@@ -137,27 +137,6 @@ impl<Q: EventQueue> Network<Q> {
         } else {
             self.serve(out);
         }
-    }
-
-    /// Cuts a data packet whose header finds room in the control class. Returns whether it has.
-    ///
-    /// Source: uet-htsim's composite queue, of which the arriving packet is always the one that is cut.
-    #[cold]
-    pub(super) fn trim(&mut self, switch: u32, out: PortIx, ix: PacketIx) -> bool {
-        let Some(trimming) = self.wiring.plan.config.trimming else { return false };
-        let head = &self.core.packets[ix].head;
-        let cuts = head.kind == Kind::Data && !head.has(flags::TCP) && head.wire > trimming.size;
-        let of_header = u64::from(trimming.size);
-        let request = Request { switch, ingress: PortIx::NONE, class: 0, wire: of_header, out, leaves_in: 0 };
-        if !cuts || self.admit(&request).is_err() {
-            return false;
-        }
-        let head = &mut self.core.packets[ix].head;
-        self.core.probes.totals.trimmed += 1;
-        self.core.probes.totals.ledger.dropped += u64::from(head.wire - trimming.size);
-        self.egress.count_trim(out, head.class);
-        (head.kind, head.wire, head.class) = (Kind::Trimmed, trimming.size, 0);
-        true
     }
 
     /// Decides the admission of a data packet, counts it, and pauses its sender if necessary.

@@ -316,7 +316,7 @@ fn trimming(seed: u64, packet: &PacketSizes, classes: &[ClassConfig]) -> Option<
     }
     let size = packet.header.max(1) + (seed >> 8) as u16 % packet.payload.max(1);
     let headers = u64::from(size) * [1, 4, 100][(seed >> 24) as usize % 3];
-    (seed % 3 == 0).then_some(Trimming { size, headers })
+    seed.is_multiple_of(3).then_some(Trimming { size, headers })
 }
 
 /// A network without errors and outages, under traffic whose messages all end.

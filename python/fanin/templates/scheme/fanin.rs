@@ -185,8 +185,8 @@ pub struct Scheme {
     pub credit_burst: u32,
     pub credit_limit: u32,
     pub sender: Sender,
-    /// `fanin_receiver`: two sizes and 13 hooks, none of them set.
-    pub receiver: [usize; 15],
+    /// `fanin_receiver`: two sizes and 14 hooks, none of them set.
+    pub receiver: [usize; 16],
     /// `fanin_switch`: a size and 8 hooks, none of them set.
     pub switch_program: [usize; 9],
 }
