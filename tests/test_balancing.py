@@ -190,7 +190,10 @@ def test_a_policy_explains_itself_and_an_unknown_one_is_told(root: Path, command
     assert done.stdout.startswith("# no-bursts: a queue discipline of your own\n")
     spec = root / "examples" / "load-balancing.toml"
     for arguments, said in [
-        (["--balancing", "my-policy"], "is not known; known: bitmap, flow-hash, flowlets, least-queue, mixed, oblivious, random, reps, "),
+        (
+            ["--balancing", "my-policy"],
+            "is not known; known: bitmap, flow-hash, flowlets, least-queue, mixed, oblivious, random, reps, ",
+        ),
         (["--set", "network.balancing=own"], "one of your own is loaded first, by --load FILE.py:CLASS"),
         (["--set", "network.discipline=own"], '"own" is not known; known: fifo; one of your own is loaded first'),
         (

@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -54,8 +55,9 @@ def test_each_command_has_help(command: Command, name: str) -> None:
         assert f"Examples:\n    fanin {name}" in done.stdout
 
 
-def test_help_of_gen_goes_from_files_to_a_run(command: Command, tmp_path: Path) -> None:
+def test_help_of_gen_goes_from_files_to_a_run(command: Command, tmp_path: Path, root: Path) -> None:
     told = command("gen", "--help").stdout
+    shutil.copytree(root / "examples" / "collectives", tmp_path / "examples" / "collectives")
     for line in told[told.index("Examples:") :].splitlines()[1:]:
         if line.strip().startswith("fanin "):
             done = command(*line.split()[1:])

@@ -149,7 +149,9 @@ def slower(folder: Path) -> None:
 def test_a_file_that_has_changed_is_refused_by_name(folder: Path) -> None:
     slower(folder)
     changed = fanin.load(folder)
-    with pytest.raises(RunError, match=r"flows\.arrow: damaged: it has [\d,]+ bytes, and had [\d,]+ when .*--no-verify"):
+    with pytest.raises(
+        RunError, match=r"flows\.arrow: damaged: it has [\d,]+ bytes, and had [\d,]+ when .*--no-verify"
+    ):
         changed.flows()
     assert changed.ports().height > 0, "others are as they were"
     for command in (["show"], ["report"], ["plot", "fct"], ["why"]):

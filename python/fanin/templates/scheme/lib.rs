@@ -123,7 +123,7 @@ static SCHEME: Scheme = Scheme {
         watch: None,
         close: None,
     },
-    receiver: [0; 15],
+    receiver: [0; 16],
     switch_program: [0; 9],
 };
 
