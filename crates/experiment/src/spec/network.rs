@@ -109,8 +109,9 @@ fn check_trimming(
         checker.fail("network.trimming.size", format!("{} is not a possible size", trimming.size), right);
         return None;
     }
-    if trimming.headers < trimming.size {
-        let problem = format!("{} has no room for one header of {}", trimming.headers, trimming.size);
+    // Control packets of every kind have to fit, also those to which schemes add telemetry.
+    if trimming.headers.get() < wire {
+        let problem = format!("{} is less than a packet, {}", trimming.headers, Bytes(wire));
         checker.fail("network.trimming.headers", problem, "leave it out for 256 KB");
         return None;
     }

@@ -315,7 +315,8 @@ fn trimming(seed: u64, packet: &PacketSizes, classes: &[ClassConfig]) -> Option<
         return None;
     }
     let size = packet.header.max(1) + (seed >> 8) as u16 % packet.payload.max(1);
-    let headers = u64::from(size) * [1, 4, 100][(seed >> 24) as usize % 3];
+    let whole = u64::from(packet.payload) + u64::from(packet.header) + 100;
+    let headers = whole * [1, 4, 100][(seed >> 24) as usize % 3];
     seed.is_multiple_of(3).then_some(Trimming { size, headers })
 }
 
