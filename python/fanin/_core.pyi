@@ -938,7 +938,7 @@ class Packet:
     """The number that switches may write, for the receiver."""
     @property
     def kind(self) -> str:
-        """ "data", "ack", "nack", "cnp", "credit", "request" or "link"."""
+        """ "data", "ack", "nack", "cnp", "credit", "request", "trimmed" or "link"."""
     @property
     def flow(self) -> int:
         """Its flow."""

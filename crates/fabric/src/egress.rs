@@ -16,14 +16,26 @@ use fanin_engine::{Event, EventQueue, Streams, prefetch};
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::BTreeMap;
 
+/// What is counted of a class at a port, besides what its queue counts: [`ClassCounters`] has what each is.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    marked: u64,
+    dropped: u64,
+    trimmed: u64,
+    paused: Time,
+    pauses: u64,
+    credit_wait: Time,
+    credit_waits: u64,
+}
+
 /// All ports of a partition.
 pub(crate) struct Egress {
     ports: Vec<Port>,
     /// `classes` per port.
     queues: Vec<Queue>,
     chunks: ChunkPool,
-    /// `classes` per port; counters of the queues themselves are added on request.
-    counters: Vec<ClassCounters>,
+    /// `classes` per port.
+    counters: Vec<Counted>,
     /// When each class of each port was paused.
     paused_since: Vec<Time>,
     /// When each was last resumed, or got credits again.
@@ -71,7 +83,7 @@ impl Egress {
         Self {
             queues: vec![Queue::default(); ports.len() * classes],
             chunks: ChunkPool::default(),
-            counters: vec![ClassCounters::default(); ports.len() * classes],
+            counters: vec![Counted::default(); ports.len() * classes],
             paused_since: vec![Time::NEVER; ports.len() * classes],
             resumed_at: vec![Time::ZERO; ports.len() * classes],
             leaving: marks.leaving | shapers.classes,
@@ -152,7 +164,10 @@ impl Egress {
     /// Counters of a class at a port.
     pub fn counters(&self, out: PortIx, class: usize, now: Time) -> ClassCounters {
         let at = out.ix() * self.classes + class;
-        let mut counters = ClassCounters { peak_queue: self.queues[at].peak, ..self.counters[at] };
+        let Counted { marked, dropped, trimmed, paused, pauses, credit_wait, credit_waits } = self.counters[at];
+        let peak_queue = self.queues[at].peak;
+        let mut counters =
+            ClassCounters { marked, dropped, trimmed, peak_queue, paused, pauses, credit_wait, credit_waits };
         if self.paused_since[at] != Time::NEVER {
             let since = now.saturating_sub(self.paused_since[at]);
             *if self.credits { &mut counters.credit_wait } else { &mut counters.paused } += since;
@@ -191,12 +206,12 @@ impl Egress {
         }
     }
 
-    /// Counts a mark of a switch program.
+    /// Counts a packet that was cut.
     pub fn count_trim(&mut self, out: PortIx, class: u8) {
         self.counters[out.ix() * self.classes + class as usize].trimmed += 1;
     }
 
-    /// A mark that a program of the switch set.
+    /// Counts a mark of a switch program.
     #[inline(always)]
     pub fn count_mark(&mut self, out: PortIx, class: u8) {
         self.counters[out.ix() * self.classes + class as usize].marked += 1;

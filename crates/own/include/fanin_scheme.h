@@ -71,8 +71,7 @@ typedef struct { /* a data packet that left */
     uint64_t sent_to, left; /* the next byte to send; payload bytes posted behind it and not sent yet, RDMA only */
     uint32_t wire, payload, retransmitted; /* bytes on the wire, and of payload; whether it was sent before */
 } fanin_sent;
-/* Telemetry of one switch on the way: the link's rate, when the packet left the queue, bytes that the port sent before
-   the packet, bytes queued behind it. */
+/* Telemetry of a switch on the way: rate of the link, when the packet left, bytes sent before it, bytes queued behind. */
 typedef struct { uint64_t rate, time, sent, queued; } fanin_hop;
 typedef struct { /* an acknowledgement */
     uint64_t newly_acked, acked_to, sent_to; /* new payload bytes; all before acked_to has arrived; next to send */
@@ -89,9 +88,8 @@ typedef struct { /* a loss that the endpoint found */
     uint32_t retransmitted;            /* whether a timeout had found this very byte lost before */
 } fanin_loss;
 typedef struct { /* a packet whose payload a switch cut */
-    uint64_t from, sent_to, in_flight; /* its first byte; next byte to send; bytes in flight, this packet included */
-    uint64_t rtt;                      /* since it left; FANIN_NEVER if unknown */
-    uint32_t payload, wire, last_hop;  /* bytes that it had; whether it was cut in front of the receiver's own link */
+    uint64_t from, sent_to, in_flight, rtt; /* as in fanin_loss, this packet included; since it left, or FANIN_NEVER */
+    uint32_t payload, wire, last_hop; /* bytes that it had; whether it was cut in front of the receiver's own link */
 } fanin_trim;
 enum { FANIN_CNP = 1, FANIN_CREDIT = 2 };
 typedef struct { uint32_t kind, number; } fanin_notice; /* FANIN_CNP, or FANIN_CREDIT with the credit's number */
@@ -104,8 +102,7 @@ typedef struct {
     void (*on_notice)(void *me, fanin_control *control, const fanin_notice *notice, fanin_cx *cx);
     void (*on_loss)(void *me, fanin_control *control, const fanin_loss *loss, fanin_cx *cx);
     void (*on_timeout)(void *me, fanin_control *control, const fanin_loss *loss, fanin_cx *cx);
-    /* A switch cut this packet, and it is sent again at once; default on_loss. */
-    void (*on_trim)(void *me, fanin_control *control, const fanin_trim *trim, fanin_cx *cx);
+    void (*on_trim)(void *me, fanin_control *control, const fanin_trim *trim, fanin_cx *cx); /* default on_loss */
     void (*on_idle)(void *me, fanin_control *control, fanin_cx *cx); /* all that was posted is acknowledged */
     void (*on_timer)(void *me, fanin_control *control, fanin_cx *cx);
     /* Whether to send a request now, with *cc_tag; `left` bytes are posted and not sent. Called until it is 0 when data
@@ -125,8 +122,7 @@ typedef struct { /* a message whose first packet arrived */
     uint32_t incast, sender_count; const uint32_t *senders; /* the incast that it announces; NULL if none */
 } fanin_message;
 typedef struct { /* a data packet, or a request */
-    uint64_t seq, acked_to;            /* its first byte; the number that an ACK sent now would carry */
-    uint64_t received;                 /* bytes that have entered this host so far, this packet included */
+    uint64_t seq, acked_to, received;  /* first byte; number of an ACK sent now; bytes that entered this host so far */
     uint32_t flow, from, wire, payload; /* its flow; the sending host; bytes on the wire, and of payload */
     uint32_t ce, start, end, in_order; /* whether it is marked, the first or last of a message, the one expected */
     uint32_t ack_due, pending, due_alone; /* whether an ACK is due; earlier packets wait for one; due after that one */
@@ -134,14 +130,12 @@ typedef struct { /* a data packet, or a request */
 } fanin_data;
 typedef struct { /* fields of an ACK */
     uint32_t ecn_echo, push;     /* echo a congestion mark; ask the sender to recover at once */
-    uint32_t has_window, window; /* TCP: whether `window` limits the bytes in flight behind the ACK's number */
-    uint32_t cc_feedback;        /* one number for the sender */
+    uint32_t has_window, window, cc_feedback; /* TCP: limit in bytes behind the ACK's number; one number for the sender */
 } fanin_ack_fields;
 typedef struct { uint32_t send_before, send_now; fanin_ack_fields before, now; } fanin_ack_plan;
 enum { FANIN_EMIT_ACK = 1, FANIN_EMIT_CNP = 2, FANIN_EMIT_CREDIT = 3 };
 typedef struct {
-    uint32_t kind, flow;     /* one of the three, for this flow */
-    uint32_t number, wire;   /* of a credit: the number that data will carry back, and its bytes on the wire */
+    uint32_t kind, flow, number, wire; /* one of the three; for it; of a credit: what data carries back, and its bytes */
     fanin_ack_fields fields; /* of an ACK; it covers everything that has arrived by now */
 } fanin_emit;
 typedef struct {
@@ -171,8 +165,7 @@ typedef struct {
 typedef struct { /* a port of a switch */
     uint64_t rate, queued;      /* of its link; bytes queued there in classes of data */
     uint64_t of_class;          /* in route and in disciplines: bytes in the packet's class; otherwise 0 */
-    uint32_t to_switch, up;     /* whether the other end is a switch; whether the link is up */
-    uint32_t paused;            /* in route and in disciplines: whether that class must not be sent; otherwise 0 */
+    uint32_t to_switch, up, paused; /* other end is a switch; link is up; in these: that class must not be sent */
 } fanin_port;
 typedef struct fanin_ports { /* the ports of a switch, numbered from 0: ports->view(ports, port, &answer) */
     void (*view)(const struct fanin_ports *ports, uint32_t port, fanin_port *answer);
@@ -186,18 +179,17 @@ typedef struct { /* a packet at a switch */
     uint32_t cc_tag, cc_feedback; /* fields of the scheme: a hook may change both */
     uint32_t ce, ecn;             /* whether it carries a congestion mark: a hook may set it; whether it may */
     uint32_t wire, payload, hops; /* bytes on the wire, and of payload; links crossed so far */
-    uint32_t kind, service_class; /* 0 data, 1 ACK, 2 NACK, 3 CNP, 4 credit, 5 pause, 6 request, 7 flow control */
+    uint32_t kind, service_class; /* 0 data, 1 ACK, 2 NACK, 3 CNP, 4 credit, 5 pause, 6 request, 7 flow control, 8 cut */
 } fanin_packet;
 typedef struct { fanin_port view; uint32_t port, own; } fanin_queue; /* own: data or request of this scheme */
-enum { FANIN_ADMIT = 0, FANIN_MARK = 1, FANIN_DROP = 2, FANIN_TRIM = 3 };
+enum { FANIN_ADMIT = 0, FANIN_MARK = 1, FANIN_DROP = 2, FANIN_TRIM = 3 }; /* without network.trimming TRIM drops */
 typedef struct {
     uint64_t size; /* of the state of a switch, `me` */
     void (*open)(void *me, const fanin_switch_info *info, fanin_cx *cx); /* what it counts is not kept */
     /* Data of this scheme came in at port `in`. The result is the port where it leaves; default `minimal`. */
     uint32_t (*route)(void *me, fanin_packet *packet, uint32_t in, uint32_t minimal, const fanin_ports *ports,
                       fanin_cx *cx);
-    /* A packet of any scheme joins, or leaves, a queue. FANIN_ADMIT, FANIN_MARK, FANIN_DROP or, where the network trims,
-       FANIN_TRIM; default FANIN_ADMIT. */
+    /* A packet of any scheme joins, or leaves, a queue. One of these four; default FANIN_ADMIT. */
     uint32_t (*on_enqueue)(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx);
     void (*on_dequeue)(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx);
     void (*on_drop)(void *me, const fanin_packet *packet, fanin_cx *cx); /* a failure dropped data of this scheme */
@@ -216,8 +208,7 @@ struct fanin_scheme {
     const char *id, *manual;       /* its name in specs: a-z, 0-9 and -, like "my-scheme"; Markdown, or NULL */
     const fanin_parameter *parameters;
     const char *(*check)(const fanin_value *parameters); /* what is wrong with their combination; NULL if nothing is */
-    uint32_t parameter_count;
-    uint32_t transport;            /* FANIN_RDMA or FANIN_TCP: what carries it unless the spec says otherwise */
+    uint32_t parameter_count, transport; /* FANIN_RDMA or FANIN_TCP: what carries it unless the spec says otherwise */
     uint32_t no_ecn, needs_marks;  /* its packets are never marked; marks are what it slows down by */
     uint32_t telemetry;            /* switches write telemetry into its data (fanin_ack.hops); RDMA only */
     uint32_t data_header, ack_header; /* bytes that it adds to each data packet, and to each ACK */
