@@ -49,7 +49,10 @@ pub mod flags {
     pub const START: u8 = 4;
     /// Last packet of a message.
     pub const END: u8 = 8;
-    /// The same bit on a NACK: a switch cut the packet that it names.
+    /// The same bit as [`START`] on ACKs and NACKs, where senders choose paths: the packet that it answers was marked,
+    /// whatever its scheme's receiver echoes.
+    pub const MARKED: u8 = START;
+    /// The same bit as [`END`] on a NACK: a switch cut the packet that it names.
     pub const CUT: u8 = END;
     /// An ACK that echoes a mark.
     pub const ECHO: u8 = 16;

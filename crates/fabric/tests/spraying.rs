@@ -2,9 +2,12 @@
 
 use crate::common::*;
 use fanin_cc::paths::{PathsKind, Spraying};
+use fanin_cc::{Discipline, DisciplineProgram, Header, Kind, Queued, SwitchInfo, Verdict, flags};
 use fanin_fabric::topology::{Graph, LeafSpine};
 use fanin_fabric::*;
-use fanin_units::Time;
+use fanin_units::{NodeId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
 
 /// Two leaves of eight hosts and eight spines, all links with 10 Gb/s.
 fn fabric() -> Graph {
@@ -106,4 +109,100 @@ fn a_path_that_fails_is_found_anew() {
     // Routes change at once; what was lost is sent again after its timeout.
     let last = sim.flows().iter().map(|flow| flow.finished).max().unwrap();
     assert!(last < us(1_400), "{last}");
+}
+
+/// What joined the queues of switches: the switch, the number of the port, and the packet.
+type Seen = Arc<Mutex<Vec<(NodeId, u16, Header)>>>;
+
+/// Notes what joins the queues, and admits it.
+#[derive(Clone, Debug)]
+struct Noted(Seen, NodeId);
+
+impl DisciplineProgram for Noted {
+    fn build(&self, switch: &SwitchInfo<'_>) -> Box<dyn Discipline> {
+        Box::new(Self(self.0.clone(), switch.node))
+    }
+}
+
+impl Discipline for Noted {
+    fn on_enqueue(&mut self, _: Time, queued: &mut Queued<'_>) -> Verdict {
+        self.0.lock().unwrap().push((self.1, queued.port, *queued.packet));
+        Verdict::Admit
+    }
+}
+
+/// All packets at all switches, of eight messages over small queues that cut packets.
+fn noted(traffic: TrafficConfig) -> Vec<(NodeId, u16, Header)> {
+    let seen = Seen::default();
+    let config = NetworkConfig {
+        balancing: Balancing::Senders(traffic.endpoint.spraying.unwrap()),
+        buffer: BufferPolicy::PerPort { bytes: 6_000, pfc: Pfc { headroom: None, xon_offset: None } },
+        trimming: Some(Trimming { size: 64, headers: 100_000 }),
+        discipline: Some(Arc::new(Noted(seen.clone(), NodeId::NONE))),
+        ..network(fabric())
+    };
+    let messages = (0..8).map(|src| message(Time::ZERO, src, 8 + src % 6, 60 * PAYLOAD)).collect();
+    let mut sim = simulation(config, vec![traffic], messages);
+    finish(&mut sim);
+    check_all_arrived(&sim);
+    std::mem::take(&mut *seen.lock().unwrap())
+}
+
+/// The number of a packet's path, where it has one.
+fn number(head: &Header) -> Option<u32> {
+    match head.kind {
+        Kind::Data | Kind::Trimmed => Some(head.cc_feedback),
+        Kind::Ack | Kind::Nack => Some(u32::from(head.payload)),
+        _ => None,
+    }
+}
+
+#[test]
+fn packets_of_a_flow_with_the_same_number_take_the_same_ports() {
+    let seen = noted(sprayed(PathsKind::Reps, 128));
+    let mut ports: BTreeMap<_, BTreeSet<u16>> = BTreeMap::new();
+    for (switch, port, head) in &seen {
+        let Some(number) = number(head) else { continue };
+        ports.entry((*switch, head.flow, head.src, number)).or_default().insert(*port);
+    }
+    assert!(ports.len() > 300 && ports.values().all(|ports| ports.len() == 1), "{}", ports.len());
+    // Different numbers take different ones: of the first leaf all eight.
+    let up: BTreeSet<u16> =
+        ports.iter().filter(|((at, ..), _)| at.0 == 16).flat_map(|(_, ports)| ports).copied().collect();
+    assert!(up.len() >= 8, "{up:?}");
+}
+
+#[test]
+fn an_answer_has_the_number_of_the_packet_that_it_answers() {
+    let go_back_n = EndpointConfig { recovery: Recovery::GoBackN, ..sprayed(PathsKind::Bitmap, 64).endpoint };
+    for traffic in [sprayed(PathsKind::Bitmap, 64), TrafficConfig { endpoint: go_back_n, ..traffic("dctcp-rate") }] {
+        let seen = noted(traffic);
+        // A flow sends one packet at a time, so that its time names it.
+        let sent: BTreeMap<_, u32> = seen
+            .iter()
+            .filter(|(_, _, head)| head.kind == Kind::Data)
+            .map(|(_, _, head)| ((head.flow, head.sent_at), head.cc_feedback))
+            .collect();
+        let (mut answers, mut cut, mut numbers) = (0, 0, BTreeSet::new());
+        for (_, _, head) in seen.iter().filter(|(_, _, head)| matches!(head.kind, Kind::Ack | Kind::Nack)) {
+            assert_eq!(sent[&(head.flow, head.sent_at)], u32::from(head.payload), "{head:?}");
+            answers += 1;
+            cut += u32::from(head.kind == Kind::Nack && head.has(flags::CUT));
+            numbers.insert(head.payload);
+        }
+        assert!(answers > 480 && cut > 10 && numbers.len() > 50, "{answers} {cut} {}", numbers.len());
+    }
+}
+
+#[test]
+fn marks_reach_the_selector_of_a_scheme_whose_receiver_does_not_echo_them() {
+    // DCQCN's receivers send notifications of their own.
+    let mut graph = fabric();
+    for link in graph.links.iter_mut().filter(|link| link.a.0 == SPINE || link.b.0 == SPINE) {
+        link.rate = gbps(1);
+    }
+    let dcqcn = |kind| TrafficConfig { endpoint: sprayed(kind, 64).endpoint, ..traffic("dcqcn") };
+    let of_slow = |kind| by_spine(&across(graph.clone(), dcqcn(kind), 300))[0];
+    let (bitmap, oblivious) = (of_slow(PathsKind::Bitmap), of_slow(PathsKind::Oblivious));
+    assert!(4 * bitmap < 3 * oblivious, "{bitmap} and {oblivious} bytes over the slow spine");
 }

@@ -84,7 +84,7 @@ impl<P: Copy> Hosts<P> {
 
     /// Sends an ACK or NACK of `wire` bytes, and of those that its scheme adds where it carries the scheme's fields.
     #[inline(always)]
-    fn send_answer<I: Io<Path = P>>(
+    pub(super) fn send_answer<I: Io<Path = P>>(
         &mut self,
         io: &mut I,
         slot: u32,
@@ -96,13 +96,13 @@ impl<P: Copy> Hosts<P> {
         let receiver = &self.receivers[slot as usize];
         let traffic = io.traffic(receiver.traffic);
         let (overhead, cpu_time) = (traffic.overhead, traffic.config.endpoint.cpu_time);
-        let (mut path, mut payload) = (receiver.path, 0);
+        let (mut path, mut payload, mut bits) = (receiver.path, 0, head.flags);
         if traffic.config.endpoint.spraying.is_some() {
             // UEC 1.0: an answer has the entropy value of the packet that it answers.
             payload = receiver.last_path;
             path = io.numbered_path(path, receiver.here, receiver.from, payload);
+            bits |= if receiver.last_marked { flags::MARKED } else { 0 };
         }
-        let mut bits = head.flags;
         if overhead.telemetry && for_scheme {
             bits |= flags::INT;
         }

@@ -332,8 +332,9 @@ pub struct RecvQp<P> {
     pub(super) scheme: u16,
     /// When the data packet that an ACK answers was sent.
     pub(super) last_sent_at: Time,
-    /// The number of its path, where senders choose them.
+    /// The number of its path, where senders choose them, and whether it was marked.
     pub(super) last_path: u16,
+    pub(super) last_marked: bool,
     /// The current attempt, and the offset after its furthest packet.
     pub(super) attempt: u16,
     pub(super) furthest: u64,
@@ -362,6 +363,7 @@ impl<P> RecvQp<P> {
             scheme,
             last_sent_at: Time::ZERO,
             last_path: 0,
+            last_marked: false,
             attempt: 0,
             furthest: 0,
             reordered: 0,

@@ -89,13 +89,15 @@ impl<P: Copy> Hosts<P> {
         let receiver = &mut self.receivers[slot as usize];
         receiver.last_sent_at = head.sent_at;
         receiver.last_path = head.cc_feedback as u16;
+        receiver.last_marked = head.has(flags::CE);
         let nack_interval = io.traffic(receiver.traffic).config.endpoint.nack_interval;
         match &mut receiver.incoming {
             Incoming::Rdma(half) => {
                 let expected = half.expected();
                 if half.on_trimmed(now, head.seq, nack_interval) {
                     self.totals.nacks += 1;
-                    self.send_ack(io, slot, Kind::Nack, expected, AckFields::default());
+                    let head = Header { seq: expected, kind: Kind::Nack, flags: flags::CUT, ..Header::default() };
+                    self.send_answer(io, slot, head, io.sizes().ack, false, AckFields::default());
                 }
             }
             Incoming::Kept => {
@@ -137,6 +139,7 @@ impl<P: Copy> Hosts<P> {
         receiver.marked += ce as u32;
         receiver.last_sent_at = head.sent_at;
         receiver.last_path = head.cc_feedback as u16;
+        receiver.last_marked = head.has(flags::CE);
         // Late packets of an earlier attempt are no reordering of the current one.
         if head.attempt > receiver.attempt {
             receiver.attempt = head.attempt;
@@ -405,11 +408,13 @@ impl<P: Copy> Hosts<P> {
             kind: Kind::Ack,
             ..Header::default()
         };
-        let attempt = match io.traffic(io.record(data.flow).traffic).config.endpoint.recovery {
+        let endpoint = io.traffic(io.record(data.flow).traffic).config.endpoint;
+        let attempt = match endpoint.recovery {
             Recovery::GoBack0 => data.attempt,
             _ => 0,
         };
-        let head = Header { attempt, ..head };
+        let payload = if endpoint.spraying.is_some() { data.cc_feedback as u16 } else { 0 };
+        let head = Header { attempt, payload, ..head };
         let query =
             PathQuery { message: data.flow, from: data.dst, to: data.src, back: true, per_pair: false, same_as: None };
         let path = io.path_by_hash(&query);

@@ -255,7 +255,8 @@ impl<P: Copy> Hosts<P> {
         }
         self.take_turn_again(io, slot, line_time);
         if let Some(spraying) = spraying {
-            let number = self.next_path(io, slot, spraying, sent_to);
+            let before = (!segment.retransmitted).then_some(segment.offset);
+            let number = self.next_path(io, slot, spraying, before);
             head.cc_feedback = u32::from(number);
             path = io.numbered_path(path, head.src, head.dst, number);
         }
@@ -263,9 +264,11 @@ impl<P: Copy> Hosts<P> {
         io.make(port, &head, path, scheme, beside)
     }
 
-    /// The path of the next packet, before which everything up to `sent_to` is sent.
-    fn next_path<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, spraying: Spraying, sent_to: u64) -> u16 {
+    /// The path of a packet that begins at `new`, or that is sent again.
+    fn next_path<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, spraying: Spraying, new: Option<u64>) -> u16 {
         let sender = &self.senders[slot as usize];
+        // uet-htsim: selectors see the number of the next new packet, also for one that is sent again.
+        let sent_to = new.unwrap_or(sender.rdma().sent_to());
         let payload = u64::from(io.sizes().payload.max(1));
         let (psn, window) = ((sent_to / payload) as u32, (sender.pacer.window() / payload).max(1));
         if self.sprayers.len() <= slot as usize {

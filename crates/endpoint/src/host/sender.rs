@@ -171,7 +171,7 @@ impl<P: Copy> Hosts<P> {
             return;
         }
         match head.kind {
-            Kind::Nack if head.has(flags::CUT) => self.on_cut(io, slot, &head),
+            Kind::Nack if head.has(flags::CUT) && self.keeps(slot) => self.on_cut(io, slot, &head),
             Kind::Ack | Kind::Nack => self.on_answer(io, slot, packet, &head),
             Kind::Cnp => self.on_notice(io, slot, Notice::Cnp),
             Kind::Credit => {
@@ -180,6 +180,11 @@ impl<P: Copy> Hosts<P> {
             }
             Kind::Data | Kind::Request | Kind::Pause | Kind::FlowControl | Kind::Trimmed => {}
         }
+    }
+
+    /// Whether the other end of a queue pair keeps what arrives behind a gap.
+    fn keeps(&self, slot: u32) -> bool {
+        matches!(self.senders[slot as usize].carrier, Carrier::Selective(_))
     }
 
     /// A CNP or credit.
@@ -204,7 +209,11 @@ impl<P: Copy> Hosts<P> {
         }
         let in_flight = sender.in_flight();
         if endpoint.spraying.is_some() {
-            let feedback = if head.has(flags::ECHO) { Feedback::Marked } else { Feedback::Good };
+            let feedback = match head.flags & (flags::CUT | flags::MARKED) {
+                0 => Feedback::Good,
+                flags::MARKED => Feedback::Marked,
+                _ => Feedback::Trimmed,
+            };
             self.note_path(slot, head.payload, feedback, now);
         }
         let newly_acked = self.advance(io, slot, head, endpoint.timeout);
