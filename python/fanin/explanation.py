@@ -110,6 +110,8 @@ class Class(TypedDict):
 
     name: str
     lossless: bool
+    trimmed_bytes: int | None
+    """Bytes that switches leave of packets which find no room; None where they drop or never lose them."""
     traffics: list[str]
     buffer: str
     buffer_bytes: int | None
@@ -335,7 +337,9 @@ def _buffers(explained: Explanation) -> list[Table]:
         limit = "no limit" if of["buffer_bytes"] is None else size(of["buffer_bytes"])
         alpha = "-" if of["alpha"] is None else f"{of['alpha']:g}"
         turns = ["-" if of["priority"] is None else str(of["priority"]), str(of["weight"])] if weighted else []
-        rows.append([of["name"], "PFC" if of["lossless"] else "no (drops)", of["buffer"], limit, alpha, *turns])
+        left = of["trimmed_bytes"]
+        lost = "no (drops)" if left is None else f"no (cuts to {size(left)})"
+        rows.append([of["name"], "PFC" if of["lossless"] else lost, of["buffer"], limit, alpha, *turns])
     _fill(made, rows)
     if not any(of["pfc"] for of in explained["classes"]):
         return [made]

@@ -72,6 +72,7 @@ pub fn explain_exactly(setup: &Setup) -> Explanation {
     let class = Class {
         name: "data".into(),
         lossless: true,
+        trimmed_bytes: None,
         traffics: traffics.iter().map(|traffic| traffic.name.clone()).collect(),
         buffer: "pool",
         buffer_bytes: Some(u64::from(config.buffer_mib) << 20),

@@ -16,6 +16,8 @@ pub struct Class {
     pub name: String,
     /// Whether flow control, PFC or credits, protects it from loss.
     pub lossless: bool,
+    /// Bytes that switches leave of its packets which find no room; `None` where they drop or never lose them.
+    pub trimmed_bytes: Option<u64>,
     /// Traffics in it.
     pub traffics: Vec<String>,
     /// "per-port", "pool", "credits" or "unlimited".
@@ -117,6 +119,7 @@ pub fn classes(checked: &CheckedSpec, network: &Network) -> Vec<Class> {
         Class {
             name: class.name.clone(),
             lossless: class.lossless,
+            trimmed_bytes: config.trimming.filter(|_| !class.lossless).map(|trimming| u64::from(trimming.size)),
             traffics: checked.traffics().iter().filter(uses).map(|t| t.name.clone()).collect(),
             buffer,
             buffer_bytes,

@@ -63,6 +63,7 @@ pub fn explain_uec(setup: &Setup) -> Explanation {
         classes: vec![Class {
             name: "data".into(),
             lossless: false,
+            trimmed_bytes: (!of.options().disable_trim).then(|| u64::from(of.options().trim_size)),
             traffics: vec![TRAFFIC.into()],
             buffer: "per-port",
             buffer_bytes: Some(settings.queue),
