@@ -115,7 +115,7 @@ fn spraying_over_go_back_n_is_warned_of_where_there_are_several_paths() {
              delay = \"1 us\", fabric_link = \"100 Gbps\" }}\n{POOL}\nbalancing = \"{policy}\""
         )
     };
-    for policy in ["random", "round-robin", "least-queue"] {
+    for policy in ["random", "round-robin", "least-queue", "oblivious", "reps"] {
         let told = warnings(&tree(2, policy), "scheme = \"none\"");
         let [told] = &told[..] else { panic!("{told:?}") };
         assert!(

@@ -2,6 +2,7 @@
 
 use super::*;
 use fanin_cc::Balancing;
+use fanin_cc::paths::{PathsKind, Spraying};
 
 #[test]
 fn impossible_darts() {
@@ -118,6 +119,51 @@ fn load_balancing() {
 }
 
 #[test]
+fn senders_that_choose_paths() {
+    let of = |network: &str| {
+        let spec = checked(&balanced(network, "\"dcqcn\"")).unwrap();
+        (spec.network().balancing.clone(), spec.traffics()[0].endpoint.spraying, spec.document().network.paths)
+    };
+    for (id, _) in PathsKind::NAMES {
+        let kind = PathsKind::named(id).unwrap();
+        let (policy, spraying, filled_in) = of(&format!("balancing = \"{id}\""));
+        assert!(matches!(policy, Balancing::Senders(of) if of == Spraying { kind, paths: 128 }), "{policy:?}");
+        assert_eq!((spraying, filled_in), (Some(Spraying { kind, paths: 128 }), Some(128)));
+    }
+    for paths in [1, 65_536] {
+        let (_, spraying, _) = of(&format!("balancing = \"reps\"\npaths = {paths}"));
+        assert_eq!(spraying, Some(Spraying { kind: PathsKind::Reps, paths }));
+    }
+    let (_, spraying, filled_in) = of("balancing = \"random\"");
+    assert_eq!((spraying, filled_in), (None, None));
+}
+
+#[test]
+fn trimming() {
+    let of = |network: &str| checked(&balanced(network, "\"nscc\"")).map(|spec| spec.network().trimming);
+    assert_eq!(of("").unwrap(), None);
+    assert_eq!(of("trimming = {}").unwrap(), Some(fanin_fabric::Trimming { size: 64, headers: 256_000 }));
+    let given = of("trimming = { size = \"100 B\", headers = \"2 KB\" }").unwrap();
+    assert_eq!(given, Some(fanin_fabric::Trimming { size: 100, headers: 2_000 }));
+    let refused = |network: &str, parts: &[&str]| {
+        let told = of(network).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+    };
+    for size in ["0 B", "10 B", "64 KB"] {
+        let parts = ["network.trimming.size", size, "at least a packet's headers", "less than a packet"];
+        refused(&format!("trimming = {{ size = \"{size}\" }}"), &parts);
+    }
+    // An ACK that finds another one would never get through.
+    refused("trimming = { headers = \"100 B\" }", &["network.trimming.headers", "100 B is less than a packet"]);
+    let text = balanced("trimming = {}", "\"nscc\"");
+    for buffer in ["{ credits = \"per-link\" }", "{ policy = \"unlimited\" }"] {
+        let text = text.replace("{ policy = \"lossy\", per_port = \"150 KB\" }", buffer);
+        let told = checked(&text).unwrap_err().to_string();
+        assert!(told.contains("network.trimming: with this network.buffer every packet has room"), "{buffer}: {told}");
+    }
+}
+
+#[test]
 fn impossible_load_balancing() {
     let refused = |network: &str, scheme: &str, parts: &[&str]| {
         let shown = checked(&balanced(network, scheme)).expect_err("impossible").to_string();
@@ -132,6 +178,18 @@ fn impossible_load_balancing() {
     refused("flowlet_gap = \"7 us\"", dcqcn, &["network.flowlet_gap", "network.balancing = \"flowlets\""]);
     let gap = "balancing = \"flowlets\"\nflowlet_gap = \"0 us\"";
     refused(gap, dcqcn, &["network.flowlet_gap", "every packet is a flowlet"]);
+    let spraying = "balancing = \"reps\"";
+    for paths in ["0", "100", "131072"] {
+        let parts = ["network.paths", paths, "write a power of two from 1 to 65536"];
+        refused(&format!("{spraying}\npaths = {paths}"), dcqcn, &parts);
+    }
+    refused("paths = 128", dcqcn, &["network.paths", "senders choose no paths", "\"oblivious\""]);
+    refused("balancing = \"random\"\npaths = 128", dcqcn, &["network.paths", "senders choose no paths"]);
+    refused(&format!("routing = \"symmetric\"\n{spraying}"), dcqcn, &both);
+    refused(spraying, "\"dart\"", &["network.balancing", "traffic.scheme", "deflects"]);
+    refused(spraying, "\"rcp\"", &["traffic[0].scheme", "switches write into the field of \"rcp\""]);
+    let tcp = checked(&balanced(spraying, "\"dctcp\"")).unwrap();
+    assert_eq!(tcp.traffics()[0].endpoint.spraying, None, "TCP goes by flow");
     refused("balancing = \"widest\"", dcqcn, &["network.balancing", "least-queue"]);
     let loading = "one of your own is loaded first, by --load FILE.py:CLASS or fanin.load_scheme";
     refused("balancing = \"own\"", dcqcn, &["network.balancing", "round-robin", loading]);
