@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 from scipy.stats import ks_2samp
@@ -28,22 +31,76 @@ LEVEL = 0.01
 BALANCERS = ("oblivious", "bitmap", "reps", "mixed")
 
 
+MTU = 4150
+RATE = 100_000_000_000
+OVERSUBSCRIBED = """\
+Nodes 128
+Tiers 2
+Podsize 128
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 16
+Radix_Up 4
+Downlink_Latency_ns 1000
+Switch_Latency_ns 0
+Oversubscribed 4
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down 8
+Downlink_Latency_ns 1000
+Switch_Latency_ns 0
+"""
+"""Eight leaves with 16 hosts each and four spines, in htsim's format."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network on both sides, with links of 100 Gb/s and 1 us."""
+
+    hosts: int
+    tiers: int
+    topology: Mapping[str, object]
+    """As in a spec."""
+    file: str = ""
+    """A `.topo` file; without it uet-htsim's fat tree."""
+    slow: bool = False
+    """All links of the first spine have a quarter of their rate, uet-htsim's `-failed 1`."""
+
+    def spec(self) -> dict[str, Any]:
+        """The spec, with the sizes of queues and marks that uet-htsim derives (its section of constants)."""
+        hops = 2 * self.tiers
+        rtt_s = hops * 1e-6 + hops * (MTU + 64) * 8 / RATE
+        packets = math.ceil(rtt_s * RATE / 8 / MTU)
+        low, high = math.ceil(packets * 0.2) * MTU, math.ceil(packets * 0.8) * MTU
+        spec: dict[str, Any] = tomllib.loads((HERE / "spraying.toml").read_text(encoding="utf-8"))
+        network = spec["network"]
+        network["topology"] = {**self.topology, "link": "100 Gbps", "delay": "1 us"}
+        network["buffer"]["per_port"] = f"{packets * MTU} B"
+        network["trimming"]["headers"] = f"{2 * packets * MTU} B"
+        network["marking"] |= {"min": f"{low} B", "max": f"{high} B"}
+        if self.slow:
+            marking = network["marking"] | {"min": f"{low // 4} B", "max": f"{high // 4} B"}
+            network["marking_by_rate"] = [{"rate": "25 Gbps", "marking": marking}]
+            network["slow_links"] = [{"switch": "spine0", "rate": 0.25}]
+        # 15 us and six times a full queue.
+        spec["traffic"][0]["rdma"]["timeout"] = f"{15_000_000 + packets * MTU * 6 * 8 * 10} ps"
+        return spec
+
+
 @dataclass(frozen=True)
 class Case:
-    """A matrix on a fat tree."""
+    """A matrix on a network."""
 
     name: str
-    k: int
-    """Ports per switch; k^3/4 hosts."""
+    network: Network
     pairs: list[tuple[int, int]]
     size: int
     """Bytes of each message."""
 
     def matrix(self) -> str:
         """In htsim's format."""
-        hosts = self.k**3 // 4
         lines = [f"{a}->{b} id {at} start 0 size {self.size}" for at, (a, b) in enumerate(self.pairs, 1)]
-        return "\n".join([f"Nodes {hosts}", f"Connections {len(lines)}", *lines, ""])
+        return "\n".join([f"Nodes {self.network.hosts}", f"Connections {len(lines)}", *lines, ""])
 
 
 def permutation(hosts: int) -> list[tuple[int, int]]:
@@ -53,15 +110,29 @@ def permutation(hosts: int) -> list[tuple[int, int]]:
     return [(order[at], order[at - 1]) for at in range(hosts)]
 
 
-def cases(large: bool) -> list[Case]:
+def fat_tree(k: int) -> Network:
+    """The fat tree of switches with `k` ports."""
+    return Network(k**3 // 4, 3, {"kind": "fat-tree", "k": k})
+
+
+def leaf_spine(*, slow: bool = False) -> Network:
+    """128 hosts, four times as many as the fabric carries at once."""
+    topology = {"kind": "leaf-spine", "leaves": 8, "hosts": 16, "spines": 4}
+    return Network(128, 2, topology, OVERSUBSCRIBED, slow)
+
+
+def cases() -> list[Case]:
     """The matrices."""
-    known = [
-        Case("permutation of 54", 6, permutation(54), 2_000_000),
-        Case("permutation of 128", 8, permutation(128), 2_000_000),
-        Case("incast of 8", 8, [(8 + 13 * at % 120, 0) for at in range(8)], 500_000),
-        Case("incast of 53", 8, [(8 + 17 * at % 120, 0) for at in range(53)], 100_000),
+    small = fat_tree(8)
+    return [
+        Case("permutation of 54", fat_tree(6), permutation(54), 2_000_000),
+        Case("permutation of 128", small, permutation(128), 2_000_000),
+        Case("permutation of 1,024", fat_tree(16), permutation(1024), 2_000_000),
+        Case("incast of 8", small, [(8 + 13 * at % 120, 0) for at in range(8)], 500_000),
+        Case("incast of 53", small, [(8 + 17 * at % 120, 0) for at in range(53)], 100_000),
+        Case("oversubscribed 4 to 1", leaf_spine(), permutation(128), 500_000),
+        Case("and a slow spine", leaf_spine(slow=True), permutation(128), 500_000),
     ]
-    return [*known, Case("permutation of 1,024", 16, permutation(1024), 2_000_000)] if large else known
 
 
 @dataclass(frozen=True)
@@ -88,18 +159,20 @@ def sample(result: fanin.Result) -> Sample:
 
 def of_fabric(case: Case, matrix: Path, balancer: str, seed: int) -> Sample:
     """On the ordinary network."""
-    changes = [
-        f"network.topology.k={case.k}",
-        f'traffic.flows.pattern.file="{matrix}"',
-        f"network.balancing={balancer}",
-    ]
-    return sample(fanin.run(HERE / "spraying.toml", seed=seed, set=changes, progress=False))
+    spec = case.network.spec()
+    spec["network"]["balancing"] = balancer
+    spec["traffic"][0]["pattern"]["file"] = str(matrix)
+    return sample(fanin.run(spec, seed=seed, progress=False))
 
 
-def of_uet(_case: Case, matrix: Path, balancer: str, seed: int) -> Sample:
+def of_uet(case: Case, matrix: Path, balancer: str, seed: int) -> Sample:
     """On uet-htsim's."""
     options = f"-sender_cc_only -paths 64 -end 5000 -load_balancing_algo {balancer} -seed {seed}"
-    return sample(fanin.run_uec(matrix, options=options, progress=False))
+    topology = matrix.with_suffix(".topo") if case.network.file else None
+    if topology is not None:
+        topology.write_text(case.network.file, encoding="utf-8")
+    options += " -failed 1" if case.network.slow else ""
+    return sample(fanin.run_uec(matrix, topology=topology, options=options, progress=False))
 
 
 @dataclass(frozen=True)
@@ -161,11 +234,11 @@ def main() -> None:
     """Runs all and writes the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=int, default=20, help="runs of each, from seed 1 on")
-    parser.add_argument("--large", action="store_true", help="1,024 hosts, too")
+    parser.add_argument("--only", default="", help="only cases whose name begins so")
     arguments = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        for number, case in enumerate(cases(arguments.large)):
+        for number, case in enumerate(case for case in cases() if case.name.startswith(arguments.only)):
             matrix = Path(scratch) / f"{number}.cm"
             matrix.write_text(case.matrix(), encoding="utf-8")
             for balancer in BALANCERS:
@@ -174,6 +247,8 @@ def main() -> None:
                 rows.append(Compared(case.name, balancer, uet, [of_fabric(case, matrix, balancer, s) for s in seeds]))
                 print(f"{case.name}, {balancer}", flush=True)
     print(table(rows))
+    if arguments.only:
+        return
     results = HERE / "results"
     draw(rows, HERE.parent / "docs" / "spraying.png")
     document = {"measured": date.today().isoformat(), "level": LEVEL, "rows": [asdict(row) for row in rows]}

@@ -54,12 +54,17 @@ pub mod flags {
     pub const MARKED: u8 = START;
     /// The same bit as [`END`] on a NACK: a switch cut the packet that it names.
     pub const CUT: u8 = END;
+    /// The same bit as [`END`] on an ACK of RDMA: it names the packet that it answers, which begins `cc_tag`, with a
+    /// sign, behind `seq`, and has a bitmap of those around it.
+    pub const NAMES: u8 = END;
     /// An ACK that echoes a mark.
     pub const ECHO: u8 = 16;
     /// The same bit on data of RDMA: selective retransmission sends it again, so that it is no reordering.
     pub const RESENT: u8 = ECHO;
     /// An ACK that asks for immediate loss recovery (RCC's PSH).
     pub const PUSH: u8 = 32;
+    /// The same bit on data of RDMA whose receiver acknowledges several packets at a time: it asks for an ACK at once.
+    pub const ASKS: u8 = PUSH;
     /// It belongs to a TCP connection, whose segment is stored beside the header.
     pub const TCP: u8 = 64;
     /// Switches write telemetry into it.
@@ -81,7 +86,7 @@ pub struct Header {
     /// The destination host.
     pub dst: NodeId,
     /// One field of the sender's scheme on data and requests, for switches and the receiver (a credit's number, RCP's
-    /// round-trip time). On a NACK see [`Kind::Nack`].
+    /// round-trip time). On a NACK see [`Kind::Nack`], on an ACK [`flags::NAMES`].
     pub cc_tag: u32,
     /// One field of the receiver's scheme on ACKs (Dart's share, RCP's rate). On data and requests it begins at 0, and
     /// switches may write it (RCP's rate); where senders choose paths, it is the number of the packet's path.

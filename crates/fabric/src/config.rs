@@ -82,6 +82,19 @@ pub struct Trimming {
     pub size: u16,
     /// Bytes of packets in the control class that a port of a switch may hold: beyond them packets are dropped.
     pub headers: u64,
+    /// Whether, by a coin, the last packet of the queue is cut instead, and the one that arrives takes its place (NDP
+    /// 3.1.1): it has to be data of RDMA of the same size.
+    pub either: bool,
+    /// Control packets that a port of a switch sends in a row while data waits that may leave, before a data packet
+    /// (NDP 3.1.1: 10); `None` sends all of them first.
+    pub weight: Option<u32>,
+}
+
+impl Default for Trimming {
+    /// Packets that arrive are cut to 64 bytes, 256 KB of headers, which go first.
+    fn default() -> Self {
+        Self { size: 64, headers: 256_000, either: false, weight: None }
+    }
 }
 
 /// One data class.

@@ -53,6 +53,10 @@ pub(crate) struct Egress {
     /// Where classes have weights or priorities, with the turns of each port.
     scheduler: Option<Scheduler>,
     turns: Vec<Turns>,
+    /// Control packets in a row after which data has a turn, or `u32::MAX`; and where that is so, those that each port
+    /// has sent.
+    weight_of_control: u32,
+    in_a_row: Vec<u32>,
     /// Hosts are nodes below this number.
     hosts: u32,
     /// Whether links go down, so that a packet has to know the epoch of the link it is sent on.
@@ -80,6 +84,7 @@ impl Egress {
         let marks = Marks::new(config, &mut ports, streams);
         let shapers = Shapers::new(config, &ports);
         let scheduler = config.scheduler(largest);
+        let weight = config.trimming.and_then(|trimming| trimming.weight);
         Self {
             queues: vec![Queue::default(); ports.len() * classes],
             chunks: ChunkPool::default(),
@@ -94,6 +99,8 @@ impl Egress {
             urgent: config.classes_with(|class| class.urgent),
             turns: if scheduler.is_some() { vec![Turns::default(); ports.len()] } else { Vec::new() },
             scheduler,
+            weight_of_control: weight.unwrap_or(u32::MAX),
+            in_a_row: weight.map_or(Vec::new(), |_| vec![0; ports.len()]),
             hosts: config.graph.hosts,
             epochs: config.graph.links.iter().any(|link| !link.outages.is_empty()),
             credits: matches!(config.buffer, BufferPolicy::Credits { .. }),
@@ -211,6 +218,47 @@ impl Egress {
         self.counters[out.ix() * self.classes + class as usize].trimmed += 1;
     }
 
+    /// Packets of a class that were cut at a port.
+    pub fn trimmed(&self, out: PortIx, class: u8) -> u64 {
+        self.counters[out.ix() * self.classes + class as usize].trimmed
+    }
+
+    /// Puts a packet into the place of the last one in its queue, if that is data of RDMA of the same size: their
+    /// numbers stay, and what is under them is exchanged.
+    #[cold]
+    pub fn replace_last<Q>(&mut self, core: &mut Core<Q>, out: PortIx, ix: PacketIx) {
+        let class = core.packets[ix].head.class as usize;
+        let Some(last) = self.queues[out.ix() * self.classes + class].last_mut(&mut self.chunks) else { return };
+        let head = &core.packets[last.ix()].head;
+        if head.kind != Kind::Data || head.has(flags::TCP) || last.wire() != core.packets[ix].head.wire {
+            return;
+        }
+        core.packets.swap(ix, last.ix());
+        let markable = core.packets[last.ix()].head.flags & (flags::ECT | flags::CE) == flags::ECT;
+        *last = Queued::new(last.ix(), last.ingress(), last.wire(), last.ingress_class() as u8, last.class(), markable);
+        let now_last = last.ix();
+        if self.epochs {
+            core.packets[now_last].epoch = self.ports[out.ix()].epoch;
+        }
+        if self.marks.joining & 1 << class != 0 {
+            let now = core.clock.now();
+            self.mark(core, now, (out, class), now_last, MarkAt::Enqueue);
+        }
+    }
+
+    /// Whether a port sends data next although control packets wait, as it has sent so many of them in a row.
+    #[inline(never)]
+    fn is_turn_of_data(&mut self, out: PortIx) -> bool {
+        let port = &self.ports[out.ix()];
+        if port.waiting & !port.paused & !1 == 0 || port.of_host() {
+            return false;
+        }
+        let in_a_row = &mut self.in_a_row[out.ix()];
+        let turn = *in_a_row >= self.weight_of_control;
+        *in_a_row = if turn { 0 } else { *in_a_row + 1 };
+        turn
+    }
+
     /// Counts a mark of a switch program.
     #[inline(always)]
     pub fn count_mark(&mut self, out: PortIx, class: u8) {
@@ -293,10 +341,11 @@ impl Egress {
     #[inline(always)]
     pub fn next<Q: EventQueue>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx) -> Option<Queued> {
         let port = &self.ports[out.ix()];
-        if port.waiting & 1 != 0 {
+        if port.waiting & 1 != 0 && (self.weight_of_control == u32::MAX || !self.is_turn_of_data(out)) {
             return self.take(core, now, out, 0);
         }
-        let ready = port.waiting & !port.paused;
+        let port = &self.ports[out.ix()];
+        let ready = port.waiting & !port.paused & !1;
         if ready == 0 {
             return None;
         }

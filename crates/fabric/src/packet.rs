@@ -73,6 +73,8 @@ pub struct Slab {
     segments: Vec<Segment>,
     /// Telemetry of packets, by the same index; of the same length once there was one.
     telemetry: Vec<Telemetry>,
+    /// Bitmaps of ACKs, by the same index; of the same length once there was one.
+    bitmaps: Vec<u64>,
 }
 
 impl Slab {
@@ -128,6 +130,19 @@ impl Slab {
         self.segments[ix as usize]
     }
 
+    /// Sets the bitmap of an ACK.
+    pub fn set_bitmap(&mut self, ix: PacketIx, bitmap: u64) {
+        if self.bitmaps.len() <= ix as usize {
+            self.bitmaps.resize(self.packets.len(), 0);
+        }
+        self.bitmaps[ix as usize] = bitmap;
+    }
+
+    /// The bitmap of an ACK that has one.
+    pub fn bitmap(&self, ix: PacketIx) -> u64 {
+        self.bitmaps[ix as usize]
+    }
+
     /// Gives a new packet telemetry without records.
     #[inline(always)]
     pub fn start_telemetry(&mut self, ix: PacketIx) {
@@ -158,6 +173,17 @@ impl Slab {
     #[inline(always)]
     pub fn telemetry(&self, ix: PacketIx) -> &Telemetry {
         &self.telemetry[ix as usize]
+    }
+
+    /// Exchanges two packets, with all that belongs to them.
+    pub fn swap(&mut self, a: PacketIx, b: PacketIx) {
+        let (a, b) = (a as usize, b as usize);
+        self.packets.swap(a, b);
+        let most = a.max(b);
+        if !self.telemetry.is_empty() {
+            self.telemetry.resize(self.telemetry.len().max(most + 1), Telemetry::default());
+            self.telemetry.swap(a, b);
+        }
     }
 
     /// Prefetches a packet, if there is one in this place.

@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
 use fanin_cc::{Kind, Telemetry, flags};
+use fanin_endpoint::host::names;
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::{Event, EventQueue, prefetch};
 use fanin_units::{NodeId, Time};
@@ -96,6 +97,7 @@ pub(crate) struct Letters {
     /// Of those packets that have one, in their order.
     segments: Vec<Segment>,
     telemetry: Vec<Telemetry>,
+    bitmaps: Vec<u64>,
     /// Decisions of senders that receivers need before the packets arrive.
     updates: Vec<RemoteUpdate>,
 }
@@ -121,6 +123,9 @@ impl Letters {
                 if packet.head.has(flags::INT) {
                     self.telemetry.push(*packets.telemetry(event.arg));
                 }
+                if names(&packet.head) {
+                    self.bitmaps.push(packets.bitmap(event.arg));
+                }
             }
             // `push` would copy it via the stack.
             self.packets.extend_from_slice(core::slice::from_ref(packet));
@@ -144,12 +149,14 @@ impl Letters {
         self.packets.clear();
         self.segments.clear();
         self.telemetry.clear();
+        self.bitmaps.clear();
     }
 
     /// Puts the packets into a slab and their arrivals among the events. Leaves nothing. Large buffers keep their
     /// memory, since allocating them repeatedly fragments the heap; small ones free it where there are `many`.
     pub fn deliver<Q: EventQueue>(&mut self, packets: &mut Slab, clock: &mut Clock<Q>, many: bool) {
-        let (mut segments, mut telemetry) = (self.segments.iter(), self.telemetry.iter());
+        let (mut segments, mut telemetry, mut bitmaps) =
+            (self.segments.iter(), self.telemetry.iter(), self.bitmaps.iter());
         for (i, (event, packet)) in self.arrivals.iter().zip(&self.packets).enumerate() {
             // They come from another core.
             prefetch(&self.packets, i + 2 * PREFETCH_AHEAD);
@@ -164,6 +171,11 @@ impl Letters {
                     && let Some(of_packet) = telemetry.next()
                 {
                     packets.set_telemetry(ix, of_packet);
+                }
+                if names(&packet.head)
+                    && let Some(bitmap) = bitmaps.next()
+                {
+                    packets.set_bitmap(ix, *bitmap);
                 }
             }
             debug_assert!(event.at >= clock.now(), "a packet from another partition in the past");
@@ -180,7 +192,7 @@ impl Letters {
 }
 
 /// Flags of packets that may carry more than their header.
-const MORE: u8 = flags::TCP | flags::INT;
+const MORE: u8 = flags::TCP | flags::INT | flags::NAMES;
 
 /// Whether a packet is a segment of TCP.
 fn has_segment(packet: &Packet) -> bool {

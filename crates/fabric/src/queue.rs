@@ -197,6 +197,15 @@ impl Queue {
         Some(queued)
     }
 
+    /// The last packet.
+    pub fn last_mut<'a>(&'a mut self, chunks: &'a mut ChunkPool) -> Option<&'a mut Queued> {
+        match self.waiting {
+            0 => None,
+            1 => Some(&mut self.front),
+            _ => Some(&mut chunks.all[self.last as usize].packets[self.to as usize - 1]),
+        }
+    }
+
     /// The packets, in order.
     pub fn iter<'a>(&'a self, chunks: &'a ChunkPool) -> impl Iterator<Item = &'a Queued> {
         let front = (self.waiting > 0).then_some(&self.front);

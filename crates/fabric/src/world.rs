@@ -70,6 +70,11 @@ impl<Q: EventQueue> World<Q> {
             Beside::RoomForTelemetry => self.net.core_mut().packets.start_telemetry(ix),
             Beside::Telemetry(telemetry) => self.net.core_mut().packets.set_telemetry(ix, telemetry),
             Beside::Segment(segment) => self.net.core_mut().packets.set_segment(ix, *segment),
+            Beside::Arrived(bitmap, telemetry) => {
+                let packets = &mut self.net.core_mut().packets;
+                packets.set_bitmap(ix, bitmap);
+                telemetry.iter().for_each(|telemetry| packets.set_telemetry(ix, telemetry));
+            }
         }
     }
 }
@@ -326,6 +331,10 @@ impl<Q: EventQueue> Io for World<Q> {
     #[inline(always)]
     fn segment(&self, packet: PacketIx) -> Segment {
         self.net.core().packets.segment(packet)
+    }
+
+    fn bitmap(&self, packet: PacketIx) -> u64 {
+        self.net.core().packets.bitmap(packet)
     }
 
     #[inline(always)]

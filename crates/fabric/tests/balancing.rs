@@ -305,7 +305,7 @@ impl Discipline for Threshold {
 #[test]
 fn an_own_discipline_trims_where_the_network_does() {
     let own = || Some(Arc::new(Threshold { above: 30_000, verdict: Verdict::Trim, at_dequeue: false }) as _);
-    let trimming = Some(Trimming { size: 64, headers: 1_000_000 });
+    let trimming = Some(Trimming { size: 64, headers: 1_000_000, ..Trimming::default() });
     let sim = incast(NetworkConfig { discipline: own(), trimming, ..network(fabric()) });
     assert!(sim.totals().trimmed > 10 && sim.totals().drops.total() == 0, "{:?}", sim.totals());
     assert!(sim.port_counters().iter().all(|port| port.peak_queue <= 30_000 + WIRE || port.trimmed == 0));

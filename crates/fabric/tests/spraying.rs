@@ -138,7 +138,7 @@ fn noted(traffic: TrafficConfig) -> Vec<(NodeId, u16, Header)> {
         classes: vec![class(false, Marking::Step { above: 2_000, at: MarkAt::Enqueue })],
         balancing: Balancing::Senders(traffic.endpoint.spraying.unwrap()),
         buffer: BufferPolicy::PerPort { bytes: 6_000, pfc: Pfc { headroom: None, xon_offset: None } },
-        trimming: Some(Trimming { size: 64, headers: 100_000 }),
+        trimming: Some(Trimming { size: 64, headers: 100_000, ..Trimming::default() }),
         discipline: Some(Arc::new(Noted(seen.clone(), NodeId::NONE))),
         ..network(fabric())
     };

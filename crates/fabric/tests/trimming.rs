@@ -8,10 +8,14 @@ use fanin_units::Time;
 /// Two hosts send 12 packets to host 0, whose link has 4 Gb/s: 3 us a packet, 128 ns a header of 64 B. The switch has
 /// room for one packet a port. Packet i of host 1 arrives at 1.3 + 1.2 i us, of host 2 650 ns later.
 fn two_to_one(headers: u64, traffic: TrafficConfig) -> Simulation {
+    two_to_one_with(Trimming { size: 64, headers, ..Trimming::default() }, traffic)
+}
+
+fn two_to_one_with(trimming: Trimming, traffic: TrafficConfig) -> Simulation {
     let mut graph = star(3, ns(100));
     graph.links[0].rate = gbps(4);
     let buffer = BufferPolicy::PerPort { bytes: 1_500, pfc: Pfc { headroom: None, xon_offset: None } };
-    let trimming = Some(Trimming { size: 64, headers });
+    let trimming = Some(trimming);
     let messages = vec![message(Time::ZERO, 1, 0, 12 * PAYLOAD), message(ns(650), 2, 0, 12 * PAYLOAD)];
     simulation(NetworkConfig { buffer, trimming, ..network(graph) }, vec![traffic], messages)
 }
@@ -52,6 +56,44 @@ fn headers_have_a_limit() {
     assert_eq!((sim.totals().trimmed, sim.totals().drops.buffer), (3, 1));
     finish(&mut sim);
     check_all_arrived(&sim);
+}
+
+#[test]
+fn data_has_a_turn_after_so_many_headers() {
+    // Of four headers that wait with packet 0 of host 2, so many go first.
+    for (weight, before) in [(Some(1), 1), (Some(3), 3), (None, 4)] {
+        let mut sim = two_to_one_with(Trimming { headers: 100_000, weight, ..Trimming::default() }, traffic("none"));
+        run_to(&mut sim, ns(4_300 + before * 128 + 3_000 + 99));
+        assert_eq!(sim.traffic_counters()[0].delivered, PAYLOAD, "{weight:?}");
+        run_to(&mut sim, ns(4_300 + before * 128 + 3_000 + 101));
+        assert_eq!(sim.traffic_counters()[0].delivered, 2 * PAYLOAD, "{weight:?}");
+    }
+}
+
+#[test]
+fn by_a_coin_the_last_packet_is_cut_and_the_one_that_arrives_takes_its_place() {
+    // Host 1 sends first, and then each packet of host 2 comes just behind one of host 1, so that it finds no room.
+    let cut = |either| {
+        let mut graph = star(3, ns(100));
+        graph.links[0].rate = gbps(10);
+        let buffer = BufferPolicy::PerPort { bytes: 4_000, pfc: Pfc { headroom: None, xon_offset: None } };
+        let trimming = Some(Trimming { either, ..Trimming::default() });
+        let messages = vec![message(Time::ZERO, 1, 0, 200 * PAYLOAD), message(ns(10), 2, 0, 200 * PAYLOAD)];
+        let mut sim =
+            simulation(NetworkConfig { buffer, trimming, ..network(graph) }, vec![unordered("none")], messages);
+        run_to(&mut sim, us(150));
+        let resent: Vec<u32> = sim.flows().iter().map(|flow| flow.packets_resent).collect();
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        assert_eq!((sim.totals().drops.total(), sim.totals().hosts.timeouts), (0, 0));
+        let resent_in_all: u64 = sim.flows().iter().map(|flow| u64::from(flow.packets_resent)).sum();
+        assert_eq!(resent_in_all, sim.totals().trimmed);
+        (resent, sim.flows().iter().map(|flow| flow.packets_resent).collect::<Vec<_>>())
+    };
+    let (_, arriving) = cut(false);
+    let (_, either) = cut(true);
+    assert!(arriving[0] * 4 < arriving[1], "{arriving:?}");
+    assert!(either[0] * 2 > either[1] && either[1] * 2 > either[0], "{either:?}");
 }
 
 #[test]
@@ -97,7 +139,7 @@ fn what_is_cut_is_sent_again_and_nothing_else_without_a_timeout() {
         let graph = LeafSpine { leaves: 3, hosts: 4, spines: 4, host_link: link, fabric_link: link }.build().unwrap();
         let config = NetworkConfig {
             buffer: BufferPolicy::PerPort { bytes: 12_000, pfc: Pfc { headroom: None, xon_offset: None } },
-            trimming: Some(Trimming { size: 64, headers: 1_000_000 }),
+            trimming: Some(Trimming { size: 64, headers: 1_000_000, ..Trimming::default() }),
             balancing: Balancing::Random,
             ..network(graph)
         };

@@ -32,8 +32,8 @@ impl<D: Directory> World<D> {
 
     fn new_packet(&mut self, head: &Header, path: Path, scheme: u16, beside: Beside<'_>) -> u32 {
         let telemetry = match beside {
-            Beside::Telemetry(telemetry) => *telemetry,
-            Beside::Nothing | Beside::RoomForTelemetry | Beside::Segment(_) => Telemetry::default(),
+            Beside::Telemetry(telemetry) | Beside::Arrived(_, Some(telemetry)) => *telemetry,
+            _ => Telemetry::default(),
         };
         self.totals.sent += u64::from(head.wire);
         self.packets.add(Packet { head: *head, path, scheme, deflections: 0, telemetry })
@@ -232,6 +232,11 @@ impl<D: Directory> Io for World<D> {
 
     fn segment(&self, _packet: u32) -> Segment {
         Segment::default()
+    }
+
+    /// Frames have none: ACKs that name packets are refused on a wire.
+    fn bitmap(&self, _packet: u32) -> u64 {
+        0
     }
 
     fn telemetry(&self, packet: u32) -> &Telemetry {

@@ -2,12 +2,21 @@
 
 use super::send::put_fields;
 use super::{Beside, CpuTime, Hosts, Incoming, Io, Timer};
+use crate::selective::bitmap_base;
 use crate::tcp::{Covers, Segment, State};
 use fanin_cc::{AckFields, Emit, Header, Kind, flags};
 use fanin_units::{MessageId, Time};
 
 /// A NACK of selective retransmission is longer than an ACK by a second packet number, and so four bytes.
 pub const ARRIVED_BYTES: u16 = 4;
+
+/// An ACK that names a packet has a bitmap of 64 bits besides.
+const BITMAP_BYTES: u16 = 8;
+
+/// Whether it is an ACK with a bitmap.
+pub fn names(head: &Header) -> bool {
+    head.kind == Kind::Ack && head.flags & (flags::NAMES | flags::TCP) == flags::NAMES
+}
 
 impl<P: Copy> Hosts<P> {
     /// Sends the packets that a scheme's receiver emits on its own, and sets its timer.
@@ -73,6 +82,18 @@ impl<P: Copy> Hosts<P> {
         self.send_answer(io, slot, head, io.sizes().ack + ARRIVED_BYTES, true, fields);
     }
 
+    /// Sends an ACK of an endpoint whose packets may arrive in any order: it names the packet that begins at `named`,
+    /// and has a bitmap of those around it.
+    #[inline(never)]
+    pub(super) fn send_named_ack<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, named: u64, fields: AckFields) {
+        let half = &mut self.kept[slot as usize];
+        let (to, payload) = (half.expected(), u64::from(io.sizes().payload));
+        half.note_answer(bitmap_base(to, named, payload), payload);
+        let cc_tag = named.wrapping_sub(to) as u32;
+        let head = Header { seq: to, kind: Kind::Ack, cc_tag, flags: flags::NAMES, ..Header::default() };
+        self.send_answer(io, slot, head, io.sizes().ack + ARRIVED_BYTES + BITMAP_BYTES, true, fields);
+    }
+
     /// Sends a NACK of selective retransmission: a switch cut the packet that begins at `cut`.
     #[inline(never)]
     pub(super) fn send_cut_nack<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, (to, cut): (u64, u64)) {
@@ -128,8 +149,12 @@ impl<P: Copy> Hosts<P> {
             return self.hold_answer(io, Some(slot), &head, way, cpu_time);
         }
         // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
-        let beside =
-            if head.has(flags::INT) { Beside::Telemetry(&self.telemetry[slot as usize]) } else { Beside::Nothing };
+        let telemetry = head.has(flags::INT).then(|| &self.telemetry[slot as usize]);
+        let beside = match telemetry {
+            _ if names(&head) => Beside::Arrived(self.kept[slot as usize].answer(), telemetry),
+            Some(telemetry) => Beside::Telemetry(telemetry),
+            None => Beside::Nothing,
+        };
         let nic = io.make_control(&head, path, receiver.scheme, beside);
         self.serve_any(io, nic);
     }

@@ -128,6 +128,16 @@ pub struct EndpointConfig {
     pub retries: u32,
 }
 
+impl EndpointConfig {
+    /// Whether ACKs are for several packets that may arrive in any order, so that they name them: only where all packets
+    /// of a queue pair but the last have the same size.
+    pub fn names_packets(&self) -> bool {
+        self.ack_chunk > 1
+            && !self.connection
+            && matches!(self.recovery, Recovery::Selective(rules) if rules.unordered())
+    }
+}
+
 impl Default for EndpointConfig {
     /// A queue pair per message, go-back-N, an ACK per packet, a timeout of 4 ms without limit, a NACK every 500 us.
     fn default() -> Self {

@@ -58,6 +58,8 @@ pub(super) struct Answer<P> {
     pub(super) path: P,
     pub(super) scheme: u16,
     pub(super) telemetry: Telemetry,
+    /// Its bitmap, where it has one.
+    pub(super) arrived: u64,
 }
 
 impl<P> PartialEq for Answer<P> {

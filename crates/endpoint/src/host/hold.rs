@@ -1,5 +1,6 @@
 //! ACKs and NACKs of RDMA that leave some time after the packets that they answer, which the CPU of their host takes.
 
+use super::ack::names;
 use super::cpu::{Answer, Cpu};
 use super::{Beside, CpuTime, Hosts, Io, Timer};
 use core::cmp::Reverse;
@@ -23,6 +24,7 @@ impl<P: Copy> Hosts<P> {
             Some(slot) if head.has(flags::INT) => self.telemetry[slot as usize],
             _ => Telemetry::default(),
         };
+        let arrived = slot.filter(|_| names(head)).map_or(0, |slot| self.kept[slot as usize].answer());
         if self.cpus.len() <= host as usize {
             self.cpus.resize_with(self.hosts.len(), Cpu::new);
         }
@@ -44,7 +46,7 @@ impl<P: Copy> Hosts<P> {
             self.answered[slot] = (self.receivers[slot].id, at);
         }
         cpu.answers += 1;
-        cpu.waiting.push(Reverse(Answer { at, number: cpu.answers, head: *head, path, scheme, telemetry }));
+        cpu.waiting.push(Reverse(Answer { at, number: cpu.answers, head: *head, path, scheme, telemetry, arrived }));
         if at < cpu.event {
             cpu.event = at;
             io.set_timer(Timer::Answers { host }, at);
@@ -67,8 +69,12 @@ impl<P: Copy> Hosts<P> {
                 break;
             }
             let Some(Reverse(answer)) = self.cpus[host as usize].waiting.pop() else { break };
-            let has = answer.head.has(flags::INT);
-            let beside = if has { Beside::Telemetry(&answer.telemetry) } else { Beside::Nothing };
+            let telemetry = answer.head.has(flags::INT).then_some(&answer.telemetry);
+            let beside = match telemetry {
+                _ if names(&answer.head) => Beside::Arrived(answer.arrived, telemetry),
+                Some(telemetry) => Beside::Telemetry(telemetry),
+                None => Beside::Nothing,
+            };
             let nic = io.make_control(&answer.head, answer.path, answer.scheme, beside);
             if let Some(nic) = nic {
                 self.serve(io, nic);

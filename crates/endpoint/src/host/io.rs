@@ -46,6 +46,9 @@ pub enum Beside<'a> {
     Telemetry(&'a Telemetry),
     /// It is a segment of TCP.
     Segment(&'a Segment),
+    /// Which packets around the one that it answers have arrived ([`fanin_cc::flags::NAMES`]), and telemetry where it
+    /// has that.
+    Arrived(u64, Option<&'a Telemetry>),
 }
 
 /// A request for a path.
@@ -190,6 +193,8 @@ pub trait Io {
     fn header(&self, packet: Self::Packet) -> &Header;
     /// The TCP segment of a packet that is one.
     fn segment(&self, packet: Self::Packet) -> Segment;
+    /// The bitmap of an ACK that has one ([`fanin_cc::flags::NAMES`]).
+    fn bitmap(&self, packet: Self::Packet) -> u64;
     /// The telemetry of a packet that has it.
     fn telemetry(&self, packet: Self::Packet) -> &Telemetry;
     /// Deflections so far.

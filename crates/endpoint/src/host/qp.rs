@@ -1,5 +1,6 @@
 //! Queue pairs: the two ends of a flow, as their hosts keep them.
 
+use super::ack::names;
 use super::{NO_SLOT, TcpEnd};
 use crate::{Pacer, rc, selective, whole};
 use alloc::boxed::Box;
@@ -283,7 +284,11 @@ impl<P> SendQp<P> {
         match &mut self.carrier {
             Carrier::Rdma(half) => half.on_ack(head.seq, finished),
             Carrier::Selective(half) => {
-                let arrived = (head.kind == Kind::Nack).then_some(head.seq + u64::from(head.cc_tag));
+                let arrived = match head.kind {
+                    Kind::Nack => Some(head.seq + u64::from(head.cc_tag)),
+                    _ if names(head) => Some(head.seq.wrapping_add_signed((head.cc_tag as i32).into())),
+                    _ => None,
+                };
                 half.on_ack(head.seq, arrived, finished)
             }
             Carrier::Tcp(_) => unreachable!("the sender is a queue pair of RDMA"),

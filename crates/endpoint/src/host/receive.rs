@@ -482,12 +482,20 @@ impl<P: Copy> Hosts<P> {
         let (traffic, scheme) = (receiver.traffic, receiver.scheme);
         // What is sent again asks for an ACK of its own: the sender goes on from it.
         let resent = head.has(flags::RESENT);
-        let ack_chunk = if resent { 0 } else { io.traffic(traffic).config.endpoint.ack_chunk };
+        let endpoint = &io.traffic(traffic).config.endpoint;
+        let ack_chunk = if resent { 0 } else { endpoint.ack_chunk };
+        let names = endpoint.names_packets();
         let (start, end) = (head.has(flags::START), head.has(flags::END));
         let (len, links) = (head.payload as u32, head.hops);
         let half = &mut self.kept[slot as usize];
         let (before, pending) = (half.expected(), half.unacked() > 0);
-        let arrived = half.on_data(Kept { offset: head.seq, len, message: head.flow, start, end, links }, ack_chunk);
+        let kept = Kept { offset: head.seq, len, message: head.flow, start, end, links };
+        let (arrived, named_due) = if names {
+            let asks = resent || head.has(flags::ASKS);
+            half.on_unordered(kept, ack_chunk, asks, head.has(flags::CE))
+        } else {
+            (half.on_data(kept, ack_chunk), false)
+        };
         let after = half.expected();
         let counters = io.counters(traffic);
         counters.packets_arrived += 1;
@@ -495,8 +503,8 @@ impl<P: Copy> Hosts<P> {
         counters.delivered += after - before;
         self.totals.duplicates += matches!(arrived, Arrived::Duplicate | Arrived::Behind { new: false }) as u64;
         let (ack_due, in_order) = match arrived {
-            Arrived::InOrder { ack_due } => (ack_due, true),
-            Arrived::Duplicate | Arrived::Behind { .. } => (true, false),
+            Arrived::InOrder { ack_due } => (if names { named_due } else { ack_due }, true),
+            Arrived::Duplicate | Arrived::Behind { .. } => (named_due || !names, false),
         };
         let ready = self.kept[slot as usize].take_ready();
         for packet in &ready {
@@ -518,7 +526,14 @@ impl<P: Copy> Hosts<P> {
             ..Data::of(head)
         };
         let plan = io.scheme(scheme).receiver_data(host as usize, now, &data);
-        if let Arrived::Behind { .. } = arrived {
+        if names {
+            if let Some(fields) = plan.before {
+                self.send_ack(io, slot, Kind::Ack, before, fields);
+            }
+            if let Some(fields) = plan.now {
+                self.send_named_ack(io, slot, head.seq, fields);
+            }
+        } else if let Arrived::Behind { .. } = arrived {
             if let Some(fields) = plan.before {
                 self.send_ack(io, slot, Kind::Ack, before, fields);
             }

@@ -190,6 +190,7 @@ impl<P: Copy> Hosts<P> {
         let wire = segment.len + list + sizes.header as u32 + traffic.overhead.data as u32;
         let telemetry = traffic.overhead.telemetry;
         let (timeout, spraying) = (traffic.config.endpoint.timeout, traffic.config.endpoint.spraying);
+        let names_packets = traffic.config.endpoint.names_packets();
         let mut bits = if traffic.config.ecn { flags::ECT } else { 0 };
         if traffic.config.endpoint.connection {
             let record = io.record_mut(segment.message);
@@ -215,6 +216,10 @@ impl<P: Copy> Hosts<P> {
         let sender = &mut self.senders[slot as usize];
         if segment.end {
             bits |= flags::END;
+        }
+        // uet-htsim: the last packet that is there to send, and the last one that the window lets out, ask for an ACK.
+        if names_packets && (left == 0 || !sender.pacer.open(sender.in_flight())) {
+            bits |= flags::ASKS;
         }
         if telemetry {
             bits |= flags::INT;

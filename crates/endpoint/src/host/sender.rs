@@ -1,6 +1,8 @@
 //! The sending end: ACKs, NACKs, CNPs and credits arrive, timers run out.
 
+use super::ack::names;
 use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
+use crate::selective::bitmap_base;
 use alloc::vec::Vec;
 use fanin_cc::paths::Feedback;
 use fanin_cc::{Ack, Header, Kind, Loss, Notice, Trim, flags};
@@ -216,7 +218,10 @@ impl<P: Copy> Hosts<P> {
             };
             self.note_path(slot, head.payload, feedback, now);
         }
-        let newly_acked = self.advance(io, slot, head, endpoint.timeout);
+        let mut newly_acked = self.advance(io, slot, head, endpoint.timeout);
+        if names(head) {
+            newly_acked += self.take_bitmap(io, slot, packet, head);
+        }
         let half = self.senders[slot as usize].rdma();
         let (acked_to, sent_to, done) = (half.acked_to(), half.sent_to(), half.done());
         let mut ack = Ack {
@@ -253,6 +258,18 @@ impl<P: Copy> Hosts<P> {
         if asks_for_repair {
             self.send_requests(io, slot);
         }
+    }
+
+    /// Takes the bitmap of an ACK. Returns the bytes newly known to have arrived.
+    #[inline(never)]
+    fn take_bitmap<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, packet: I::Packet, head: &Header) -> u64 {
+        let Carrier::Selective(half) = &mut self.senders[slot as usize].carrier else { return 0 };
+        let payload = u64::from(io.sizes().payload);
+        let named = head.seq.wrapping_add_signed((head.cc_tag as i32).into());
+        let newly = half.on_bitmap(bitmap_base(head.seq, named, payload), payload, io.bitmap(packet));
+        // A packet that was to be sent again may have arrived.
+        self.set_out(io, slot);
+        newly
     }
 
     /// A NACK arrived: a switch cut the packet that it names, which is sent again at once.

@@ -43,6 +43,10 @@ pub enum Arrived {
 pub struct ReceiveHalf {
     expected: u64,
     unacked: u32,
+    /// A packet has asked for an ACK, and packets before it are missing.
+    asked: bool,
+    /// See [`Self::answer`].
+    answer: u64,
     /// What arrived behind a gap, in order of offsets; the allocation is kept when the half is reused.
     behind: VecDeque<Kept>,
     /// The packets that the last arrival put in order, itself first.
@@ -52,7 +56,7 @@ pub struct ReceiveHalf {
 impl ReceiveHalf {
     /// Resets it to a new queue pair.
     pub fn reset(&mut self) {
-        (self.expected, self.unacked) = (0, 0);
+        (self.expected, self.unacked, self.asked) = (0, 0, false);
         self.behind.clear();
         self.ready.clear();
     }
@@ -62,7 +66,7 @@ impl ReceiveHalf {
         self.expected
     }
 
-    /// Payload bytes received in order and not yet acknowledged.
+    /// Payload bytes received and not yet acknowledged: in order, or with [`Self::on_unordered`] in any order.
     pub fn unacked(&self) -> u32 {
         self.unacked
     }
@@ -91,6 +95,42 @@ impl ReceiveHalf {
     /// See [`Self::take_ready`].
     pub fn recycle(&mut self, ready: Vec<Kept>) {
         self.ready = ready;
+    }
+
+    /// A packet arrived where ACKs have bitmaps. Returns also whether an ACK is due: for `ack_chunk` payload bytes, for
+    /// the first packet, one that is `marked`, one that `asks`, one that had arrived, and the one that closes all gaps
+    /// before a packet that asked (UEC 1.0, as uet-htsim does it).
+    pub fn on_unordered(&mut self, packet: Kept, ack_chunk: u32, asks: bool, marked: bool) -> (Arrived, bool) {
+        let before = self.unacked;
+        let first = self.expected == 0 && self.behind.is_empty();
+        let arrived = self.on_data(packet, u32::MAX);
+        if matches!(arrived, Arrived::Duplicate | Arrived::Behind { new: false }) {
+            self.unacked = 0;
+            return (arrived, true);
+        }
+        self.unacked = before.saturating_add(packet.len);
+        self.asked |= asks;
+        let closes = self.asked && self.behind.is_empty() && matches!(arrived, Arrived::InOrder { .. });
+        self.asked &= !closes;
+        let due = first || asks || marked || closes || self.unacked >= ack_chunk;
+        if due {
+            self.unacked = 0;
+        }
+        (arrived, due)
+    }
+
+    /// Keeps, for the next ACK, which packets behind a gap have arrived: bit i is the one that begins i packets of
+    /// `payload` bytes behind `base`.
+    pub fn note_answer(&mut self, base: u64, payload: u64) {
+        let from = self.behind.partition_point(|kept| kept.offset < base);
+        let payload = payload.max(1);
+        let steps = self.behind.range(from..).map(|kept| kept.offset - base).take_while(|step| *step < 64 * payload);
+        self.answer = steps.filter(|step| step % payload == 0).fold(0, |bits, step| bits | 1 << (step / payload));
+    }
+
+    /// The bitmap of [`Self::note_answer`].
+    pub fn answer(&self) -> u64 {
+        self.answer
     }
 
     /// A packet arrived. An ACK is due per `ack_chunk` payload bytes, for the last packet of a message, and when a gap

@@ -264,6 +264,28 @@ impl SendHalf {
         if self.rules.unordered() { newly - known + named } else { newly }
     }
 
+    /// The bitmap of an ACK, after [`Self::on_ack`]: bit i says that the packet has arrived that begins i packets of
+    /// `payload` bytes behind `base`. Returns the bytes newly known to have arrived.
+    pub fn on_bitmap(&mut self, base: u64, payload: u64, mut bits: u64) -> u64 {
+        let mut newly = 0;
+        let from = self.packets.partition_point(|packet| packet.segment.offset < base);
+        while bits != 0 {
+            let place = bits.trailing_zeros();
+            bits &= bits - 1;
+            let offset = base + u64::from(place) * payload;
+            let Some(packet) = self.packets.get_mut(from + place as usize) else { break };
+            if packet.segment.offset != offset || packet.arrived {
+                continue;
+            }
+            let len = u64::from(packet.segment.len);
+            newly += len;
+            self.apart += if packet.cut { 0 } else { len };
+            (packet.arrived, packet.cut) = (true, false);
+        }
+        self.search();
+        newly
+    }
+
     /// A NACK arrived: a switch cut the packet that begins at `offset`. Returns it; it is sent again at once;
     /// `None` if it has arrived meanwhile or is to be sent again already.
     pub fn on_cut(&mut self, offset: u64) -> Option<Segment> {

@@ -3,7 +3,9 @@
 use super::balancing::{check_balancing, check_discipline};
 use super::checker::Checker;
 use super::classes::{MAX_CLASSES, check_classes, check_shares, fill_classes};
-use super::document::{self, Buffer, CreditBuffer, Credits, Headroom, Network, Packet, PerPort, Pool, Release};
+use super::document::{
+    self, Buffer, CreditBuffer, Credits, Cuts, Headroom, Network, Packet, PerPort, Pool, Release, Trimming,
+};
 use super::faults::check_pauses;
 use super::lanes::Needs;
 use super::room::Room;
@@ -115,7 +117,15 @@ fn check_trimming(
         checker.fail("network.trimming.headers", problem, "leave it out for 256 KB");
         return None;
     }
-    Some(fanin_fabric::Trimming { size: trimming.size.get() as u16, headers: trimming.headers.get() })
+    if let Some(weight) = trimming.weight {
+        checker.bound::<Trimming>("network.trimming.weight", weight);
+    }
+    Some(fanin_fabric::Trimming {
+        size: trimming.size.get() as u16,
+        headers: trimming.headers.get(),
+        either: trimming.cuts == Cuts::Either,
+        weight: trimming.weight,
+    })
 }
 
 fn check_packet(packet: &Packet, checker: &mut Checker<'_>) -> Option<PacketSizes> {

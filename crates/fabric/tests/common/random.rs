@@ -163,8 +163,10 @@ pub fn any_recovery() -> impl Strategy<Value = Recovery> {
 /// Any selective retransmission.
 pub fn any_selective() -> impl Strategy<Value = Recovery> {
     let cap = prop_oneof![Just(Cap::Off), Just(Cap::Bdp), (1u32..20).prop_map(Cap::Packets)];
-    let rules = (cap, 20u64..400, 0u32..6, 1u32..4, any::<bool>());
+    let nacks = prop_oneof![3 => 1u32..4, 1 => Just(Rules::UNORDERED)];
+    let rules = (cap, 20u64..400, 0u32..6, nacks, any::<bool>());
     rules.prop_map(|(cap, high, low_up_to, nacks, tell_scheme)| {
+        let cap = if nacks == Rules::UNORDERED { Cap::Off } else { cap };
         Recovery::Selective(Rules { cap, timeout_high: us(high), low_up_to, nacks, tell_scheme })
     })
 }
@@ -317,7 +319,8 @@ fn trimming(seed: u64, packet: &PacketSizes, classes: &[ClassConfig]) -> Option<
     let size = packet.header.max(1) + (seed >> 8) as u16 % packet.payload.max(1);
     let whole = u64::from(packet.payload) + u64::from(packet.header) + 100;
     let headers = whole * [1, 4, 100][(seed >> 24) as usize % 3];
-    seed.is_multiple_of(3).then_some(Trimming { size, headers })
+    let (either, weight) = (seed & 1 << 32 != 0, [None, Some(1), Some(10)][(seed >> 40) as usize % 3]);
+    seed.is_multiple_of(3).then_some(Trimming { size, headers, either, weight })
 }
 
 /// A network without errors and outages, under traffic whose messages all end.

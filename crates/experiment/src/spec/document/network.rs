@@ -149,8 +149,7 @@ const NO_FACTOR: &str = "{} is not a possible factor; it is above 0 and at most 
 
 /// A data packet of RDMA that finds no room in a lossy class loses its payload. Its header goes on among the control
 /// packets, ahead of all data, so that the receiver learns of the loss at once and asks for the packet again. Packets
-/// of TCP are dropped as without trimming. It is always the packet that arrives which is cut, where uet-htsim's
-/// composite queue cuts either that or the last one in the queue, by a coin.
+/// of TCP are dropped as without trimming.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Trimming {
@@ -158,11 +157,29 @@ pub struct Trimming {
     pub size: Bytes,
     /// Most bytes of control packets that wait at a port of a switch; beyond them these are dropped too.
     pub headers: Bytes,
+    /// Which packet is cut.
+    pub cuts: Cuts,
+    /// Control packets, headers among them, that a port of a switch sends in a row while data waits, before it sends a
+    /// data packet; NDP's authors use 10. Without it all of them go first.
+    #[schemars(extend("above" = 0, "wrong" = "no data would ever leave; it is 1 or more, like 10"))]
+    pub weight: Option<u32>,
+}
+
+/// Which packet is cut where there is no room.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cuts {
+    /// The packet that arrives.
+    Arriving,
+    /// By a coin that packet, or the last one of the queue, whose place it takes: so that the packets of a flow whose
+    /// packets always arrive behind those of others are not always the ones that are cut (NDP 3.1.1, and uet-htsim).
+    /// Only data of RDMA of the same size changes places.
+    Either,
 }
 
 impl Default for Trimming {
     fn default() -> Self {
-        Self { size: Bytes(64), headers: Bytes(256_000) }
+        Self { size: Bytes(64), headers: Bytes(256_000), cuts: Cuts::Arriving, weight: None }
     }
 }
 

@@ -142,9 +142,9 @@ fn senders_that_choose_paths() {
 fn trimming() {
     let of = |network: &str| checked(&balanced(network, "\"nscc\"")).map(|spec| spec.network().trimming);
     assert_eq!(of("").unwrap(), None);
-    assert_eq!(of("trimming = {}").unwrap(), Some(fanin_fabric::Trimming { size: 64, headers: 256_000 }));
+    assert_eq!(of("trimming = {}").unwrap(), Some(fanin_fabric::Trimming::default()));
     let given = of("trimming = { size = \"100 B\", headers = \"2 KB\" }").unwrap();
-    assert_eq!(given, Some(fanin_fabric::Trimming { size: 100, headers: 2_000 }));
+    assert_eq!(given, Some(fanin_fabric::Trimming { size: 100, headers: 2_000, ..Default::default() }));
     let refused = |network: &str, parts: &[&str]| {
         let told = of(network).unwrap_err().to_string();
         assert!(parts.iter().all(|part| told.contains(part)), "{told}");
