@@ -33,7 +33,7 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev check test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
 	papers clean validate wheel sdist site site-serve \
-	frames docs pictures losses balancing claims test-claims tested speed scale scale-threads budget profile spraying
+	frames docs pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -131,6 +131,9 @@ losses: setup ## the picture and the table of docs/loss.md
 balancing: setup ## the picture and the tables of docs/load-balancing.md
 	PYTHONPATH=tools $(BIN)/python -m pages.balancing
 
+clusters: setup ## the picture and the table of docs/collectives.md: an hour of one core, goes on in OUT=DIR where stopped
+	PYTHONPATH=tools $(BIN)/python -m pages.clusters $(if $(OUT),--out $(OUT))
+
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare papers/specs/dart/fig14-headline.toml
 
@@ -198,8 +201,9 @@ fmt: $(BIN)/.packages-dev ## format Rust and Python
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
 
-side-by-side: setup ## other simulators beside ours, into docs/performance.md; with PEER_NS3=PROGRAM and PEER_HTSIM=DIR
+side-by-side: setup ## other simulators beside ours, into docs/performance.md; with PEER_NS3=PROGRAM, PEER_HTSIM=DIR, PEER_UEC=PROGRAM
 	$(BIN)/python -m bench side-by-side --doc $(if $(PEER_NS3),--ns3 $(PEER_NS3)) $(if $(PEER_HTSIM),--htsim $(PEER_HTSIM)) \
+		$(if $(PEER_UEC),--uec $(PEER_UEC)) \
 		$(if $(INPUTS),--inputs $(INPUTS))
 
 speed: setup ## packet-hops per second of the cases on one core and two, on a quiet machine, into docs/performance.md

@@ -37,6 +37,9 @@ def side_by_side_command(
         Path | None,
         typer.Option(metavar="DIR|PROGRAM", help="The folder with htsim_hpcc and htsim_roce, or one of them."),
     ] = None,
+    uec: Annotated[
+        Path | None, typer.Option(metavar="PROGRAM", help="The built uet-htsim: its program htsim_uec.")
+    ] = None,
     inputs: Annotated[
         Path | None,
         typer.Option(
@@ -71,8 +74,12 @@ def side_by_side_command(
         others.append(peers.Ns3(ns3.resolve()))
     if htsim is not None:
         others.append(peers.Htsim(htsim.resolve()))
-    to_stderr = Console(stderr=True, soft_wrap=True)
     cases = side_by_side.named(case or list(CASES))
+    if any(one.uec for one in cases):
+        others.append(peers.Uec())
+    if uec is not None:
+        others.append(peers.Uec(uec.resolve()))
+    to_stderr = Console(stderr=True, soft_wrap=True)
     on_one_core()
     measured = side_by_side.measure(
         cases,

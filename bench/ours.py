@@ -48,6 +48,17 @@ def network(case: Case) -> dict[str, object]:
             "buffer": {"policy": "lossy", "per_port": "1.5 MB"},
             "marking": {"kind": "step", "above": "300 KB", "at": "enqueue"},
         }
+    if case.uec:
+        # The sizes that uet-htsim derives from a round-trip time of 14.02 us.
+        return {
+            "topology": topology,
+            "packet": {"payload": f"{case.payload} B", "header": "64 B", "ack": "64 B"},
+            "buffer": {"policy": "lossy", "per_port": "178450 B"},
+            "trimming": {"size": "64 B", "headers": "356900 B", "cuts": "either"},
+            "marking": {"kind": "red", "min": "37350 B", "max": "145250 B", "probability": 1.0, "at": "dequeue"},
+            "balancing": "mixed",
+            "paths": 128,
+        }
     red = {"kind": "red", "min": "400 KB", "max": "1600 KB", "probability": 0.2, "at": "dequeue"}
     return {
         "topology": topology,
@@ -68,6 +79,9 @@ def traffic(case: Case, inputs: Inputs) -> dict[str, object]:
         tcp = {"ack_every": 1, "ack_class": "control"}
         return {"name": "flows", "scheme": scheme, "pattern": pattern, "tcp": tcp}
     pattern = {"kind": "hpcc", "file": str(inputs.flow_file), "from": "2 s"}
+    if case.uec:
+        rdma = {"recovery": "unordered", "ack_chunk": "16 KiB", "timeout": "100656 ns"}
+        return {"name": "flows", "scheme": scheme, "pattern": pattern, "rdma": rdma}
     # Nothing is lost, so a timeout could only be a spurious one.
     return {"name": "flows", "scheme": scheme, "pattern": pattern, "rdma": {"timeout": "off"}}
 

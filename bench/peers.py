@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from bench.scenarios import Case
 from fanin import _core, hpcc
 from fanin.run_folder import RunError
 
-NS3, HTSIM = "ns-3 HPCC", "htsim"
+NS3, HTSIM, UEC, EXACT = "ns-3 HPCC", "htsim", "uet-htsim", "Fanin, uet-htsim's network"
 END_S = 2.1
 """The end of that simulator's time, which begins at 2 s."""
 EARLIER = Path(__file__).with_name("peers.toml")
@@ -80,6 +81,40 @@ class Htsim:
         starts = {(flow.src, flow.dst): flow.start_ns / 1000 for flow in inputs.flows}
         done = re.findall(r"^Flow \S*?_?(\d+)_(\d+)\b.*? finished at ([0-9.]+)", used.said, re.MULTILINE)
         return used, [float(at) - starts.get((int(src), int(dst)), 0.0) for src, dst, at in done]
+
+
+@dataclass(frozen=True)
+class Uec:
+    """uet-htsim: its built program; or without one the copy of its network here, event for event."""
+
+    program: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return EXACT if self.program is None else UEC
+
+    def has(self, case: Case) -> bool:
+        """Whether it can run a case."""
+        return case.uec
+
+    def run(self, case: Case, inputs: Inputs, folder: Path) -> tuple[process.Used, list[float]]:
+        """Runs a connection matrix under NSCC; completion times are those of its lines "finished at"."""
+        del case
+        options = ["-sender_cc_only", "-paths", "128", "-end", "1000", "-seed", "1"]
+        if self.program is not None:
+            said = start([self.program, "-tm", inputs.matrix, *options], folder)
+            return said, _finished(said.said)
+        result = folder / "run"
+        fanin: list[str | Path] = [sys.executable, "-m", "fanin", "run-uec", inputs.matrix, "--out", result, "--force"]
+        used = start([*fanin, "--uec-options", " ".join(options)], folder)
+        text = result / "uec.txt"
+        return used, _finished(text.read_text(encoding="utf-8") if text.exists() else "")
+
+
+def _finished(lines: str) -> list[float]:
+    """Completion times of flows that all start at 0."""
+    return [float(at) for at in re.findall(r"^Flow .*? finished at ([0-9.e+]+)", lines, re.MULTILINE)]
 
 
 def start(command: list[str | Path], folder: Path) -> process.Used:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+Scheme = Literal["hpcc", "none", "dcqcn", "dctcp", "nscc"]
 Shape = Literal["permutation", "incast", "poisson"]
 """The pattern of traffic: each host to one other, many to one, or random pairs at random times."""
 
@@ -55,6 +56,16 @@ WORKLOADS = {
             "permutation",
             size="500 KB",
         ),
+        Workload(
+            "s5",
+            "permutation of 2 MB, 1,024 hosts, sprayed over 128 paths",
+            "topo_k16_1024.txt",
+            "flow_k16_perm2MB.txt",
+            1024,
+            16,
+            "permutation",
+            size="2 MB",
+        ),
     )
 }
 
@@ -65,7 +76,7 @@ class Case:
 
     id: str
     workload: Workload
-    scheme: Literal["hpcc", "none", "dcqcn", "dctcp"]
+    scheme: Scheme
     """Ours; `none` sends at line rate, as htsim's RoCE."""
     payload: int
     """Most payload of a packet, bytes."""
@@ -73,6 +84,8 @@ class Case:
     """The control law of the ns-3 HPCC simulator, as `fanin gen config` calls it; None where it has no such case."""
     htsim: str | None = None
     """The program of htsim; None if it has none, or if it is known to abort."""
+    uec: bool = False
+    """Whether uet-htsim runs it, and the copy of its network here."""
     times: int = 1
     """Runs of ours in one process, if one is too short to time."""
 
@@ -82,7 +95,7 @@ class Case:
         return self.scheme == "dctcp"
 
 
-def _case(work: str, scheme: Literal["hpcc", "none", "dcqcn", "dctcp"], payload: int, **more: str) -> Case:
+def _case(work: str, scheme: Scheme, payload: int, **more: str) -> Case:
     name = {"none": "roce"}.get(scheme, scheme)
     return Case(
         f"{work}-{name}-{payload}",
@@ -91,6 +104,7 @@ def _case(work: str, scheme: Literal["hpcc", "none", "dcqcn", "dctcp"], payload:
         payload,
         ns3=more.get("ns3"),
         htsim=more.get("htsim"),
+        uec=scheme == "nscc",
         times=20 if work == "s2" else 1,
     )
 
@@ -113,6 +127,7 @@ CASES = {
         _case("s4", "hpcc", 1000, ns3="hpcc"),
         _case("s4", "hpcc", 4000, htsim="htsim_hpcc"),
         _case("s4", "none", 1500, htsim="htsim_roce"),
+        _case("s5", "nscc", 4086),
     )
 }
 """All cases by their id, in the order of tables."""

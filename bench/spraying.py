@@ -81,7 +81,7 @@ class Network:
         if self.slow:
             marking = network["marking"] | {"min": f"{low // 4} B", "max": f"{high // 4} B"}
             network["marking_by_rate"] = [{"rate": "25 Gbps", "marking": marking}]
-            network["slow_links"] = [{"switch": "spine0", "rate": 0.25}]
+            network["links"] = [{"at": "spine0", "speed": 0.25}]
         # 15 us and six times a full queue.
         spec["traffic"][0]["rdma"]["timeout"] = f"{15_000_000 + packets * MTU * 6 * 8 * 10} ps"
         return spec

@@ -13,6 +13,7 @@ import polars as pl
 import fanin
 from fanin import measures
 from fanin.plot.base import label_axes
+from pages.marked import put
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -148,13 +149,8 @@ def main() -> None:
     first = next(iter(TRANSPORTS))
     found = {policy: transports[first].get(policy) or measured(policy, first) for policy in POLICIES}
     draw(found, transports)
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in (("policies", table_of_policies(found)), ("transports", table_of_transports(transports))):
-        before, _, rest = text.partition(f"<!-- table of {name} -->\n")
-        after = rest.partition(f"<!-- end of table of {name} -->")[2]
-        table = "\n".join(lines)
-        text = f"{before}<!-- table of {name} -->\n{table}\n<!-- end of table of {name} -->{after}"
-    PAGE.write_text(text, encoding="utf-8")
+    put(PAGE, "policies", table_of_policies(found))
+    put(PAGE, "transports", table_of_transports(transports))
     print(f"written: {PICTURE}, {PAGE}")
 
 

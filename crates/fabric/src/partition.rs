@@ -188,6 +188,7 @@ impl Letters {
         self.packets.clear();
         self.segments.clear();
         self.telemetry.clear();
+        self.bitmaps.clear();
     }
 }
 

@@ -71,6 +71,36 @@ fn data_has_a_turn_after_so_many_headers() {
 }
 
 #[test]
+fn an_ack_for_several_packets_is_enough_whatever_is_cut() {
+    for (scheme, chunk) in [("nscc", 4), ("dctcp-rate", 4), ("rccc", 4), ("nscc", 64)] {
+        let link = cable(gbps(10), ns(500));
+        let graph = LeafSpine { leaves: 3, hosts: 4, spines: 4, host_link: link, fabric_link: link }.build().unwrap();
+        let config = NetworkConfig {
+            buffer: BufferPolicy::PerPort { bytes: 12_000, pfc: Pfc { headroom: None, xon_offset: None } },
+            trimming: Some(Trimming { either: true, ..Trimming::default() }),
+            balancing: Balancing::Random,
+            classes: vec![class(false, Marking::Step { above: 8_000, at: MarkAt::Enqueue })],
+            ..network(graph)
+        };
+        let one = |chunk| {
+            let mut traffic = unordered(scheme);
+            (traffic.endpoint.ack_chunk, traffic.endpoint.timeout) = (chunk * PAYLOAD as u32, us(50));
+            let messages = (4..12).map(|src| message(ns(u64::from(src) * 37), src, src % 4, 300 * PAYLOAD)).collect();
+            let mut sim = simulation(config.clone(), vec![traffic], messages);
+            finish(&mut sim);
+            check_all_arrived(&sim);
+            let last = sim.flows().iter().map(|flow| flow.finished).max().unwrap();
+            (sim.totals().trimmed, last)
+        };
+        let ((trimmed, last), (_, with_each)) = (one(chunk), one(0));
+        assert!(
+            trimmed > 5 && last + last < with_each + with_each + with_each,
+            "{scheme}: {trimmed}, {last}, {with_each}"
+        );
+    }
+}
+
+#[test]
 fn by_a_coin_the_last_packet_is_cut_and_the_one_that_arrives_takes_its_place() {
     // Host 1 sends first, and then each packet of host 2 comes just behind one of host 1, so that it finds no room.
     let cut = |either| {

@@ -35,6 +35,15 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
     ] {
         refuse(own, &format!("network.{key} = \"{}\" was loaded into this process alone", choice.id()));
     }
+    for traffic in spec.traffics().iter().filter(|traffic| traffic.endpoint.names_packets()) {
+        let name = &traffic.name;
+        refuse(
+            true,
+            &format!(
+                "traffic \"{name}\" has rdma.ack_chunk with recovery = \"unordered\": RoCEv2's ACKs have no bitmap"
+            ),
+        );
+    }
     for name in spec.jobs() {
         refuse(true, &format!("traffic \"{name}\" is a job of many ranks; jobs run in the simulator alone"));
     }

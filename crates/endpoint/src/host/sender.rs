@@ -122,7 +122,13 @@ impl<P: Copy> Hosts<P> {
             return true;
         };
         half.on_timeout(io.now(), timeout);
-        let tell = half.rules().tell_scheme;
+        let (tell, waits) = (half.rules().tell_scheme, half.rules().unordered() && half.in_flight() > 0);
+        if waits {
+            // What the window holds back may not leave before something is known of the packets sent later.
+            let (deadline, host) = (io.now().saturating_add(timeout), sender.host);
+            sender.deadline = deadline;
+            self.wake_host(io, host, deadline);
+        }
         self.set_out(io, slot);
         tell
     }
@@ -211,10 +217,10 @@ impl<P: Copy> Hosts<P> {
         }
         let in_flight = sender.in_flight();
         if endpoint.spraying.is_some() {
-            let feedback = match head.flags & (flags::CUT | flags::MARKED) {
-                0 => Feedback::Good,
-                flags::MARKED => Feedback::Marked,
-                _ => Feedback::Trimmed,
+            let feedback = match (head.kind == Kind::Nack && head.has(flags::CUT), head.has(flags::MARKED)) {
+                (true, _) => Feedback::Trimmed,
+                (false, true) => Feedback::Marked,
+                (false, false) => Feedback::Good,
             };
             self.note_path(slot, head.payload, feedback, now);
         }

@@ -1,0 +1,121 @@
+"""The picture and the table of docs/collectives.md: schemes and load balancing under the collectives of 1,024 GPUs.
+
+`make clusters` makes all, in an hour of one core; it goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import tomllib
+from pathlib import Path
+
+import matplotlib as mpl
+import polars as pl
+
+import fanin
+from fanin.plot.base import label_axes
+from pages.marked import put
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = ROOT / "examples" / "collectives" / "cluster.toml"
+PAGE = ROOT / "docs" / "collectives.md"
+PICTURE = ROOT / "docs" / "collectives.png"
+RESULTS = ROOT / "bench" / "results" / "clusters.csv"
+
+SCHEMES = ("dcqcn", "hpcc", "nscc")
+BALANCING = ("flow-hash", "least-queue", "oblivious", "reps")
+COLLECTIVES: dict[str, dict[str, object]] = {
+    "all-to-all, 16 MB": {"kind": "all-to-all", "size": "16 MB"},
+    "ring all-reduce, 64 MB": {"kind": "all-reduce", "algorithm": "ring", "size": "64 MB"},
+    "tree all-reduce, 64 MB": {"kind": "all-reduce", "algorithm": "tree", "size": "64 MB", "chunk": "1 MB"},
+    "hierarchical all-reduce, 64 MB": {
+        "kind": "all-reduce",
+        "algorithm": "hierarchical",
+        "server": 8,
+        "size": "64 MB",
+    },
+}
+LINKS: dict[str, list[dict[str, object]]] = {
+    "all links": [],
+    "a link fails": [{"between": ["agg0", "core0"], "down": [["100 us", "1 s"]]}],
+}
+"""From 100 us on one of the links between pods is gone; routes go around it at once."""
+
+
+def measured(folder: Path, k: int) -> pl.DataFrame:
+    """A row for each collective, scheme, balancing and state of links."""
+    found = []
+    for collective, pattern in COLLECTIVES.items():
+        for state, links in LINKS.items():
+            spec = tomllib.loads(SPEC.read_text(encoding="utf-8"))
+            spec["network"]["topology"]["k"] = k
+            spec["network"]["links"] = links
+            spec["traffic"][0]["pattern"] = pattern
+            out = folder / f"{collective.split(',')[0]}, {state}".replace(" ", "-")
+            sweep = fanin.sweep(spec, SCHEMES, vary={"network.balancing": BALANCING}, out=out)
+            rows = sweep.table().with_columns(collective=pl.lit(collective), links=pl.lit(state))
+            found.append(rows.select("collective", "links", "scheme", "network.balancing", "job_us", "busbw_gbytes"))
+    return pl.concat(found).rename({"network.balancing": "balancing"})
+
+
+def told(times: pl.DataFrame) -> str:
+    """The times of a cell in ms, with all links and where one fails."""
+    by_state = dict(zip(times["links"].to_list(), times["job_us"].to_list(), strict=True))
+    return " / ".join("not in 1 s" if by_state[state] is None else f"{by_state[state] / 1e3:,.2f}" for state in LINKS)
+
+
+def table(rows: pl.DataFrame) -> list[str]:
+    """A row for each scheme and balancing, a column for each collective."""
+    lines = ["| scheme | balancing | " + " | ".join(COLLECTIVES) + " |", "|---|---|" + "---|" * len(COLLECTIVES)]
+    for scheme in SCHEMES:
+        for balancing in BALANCING:
+            mine = rows.filter((rows["scheme"] == scheme) & (rows["balancing"] == balancing))
+            cells = [told(mine.filter(mine["collective"] == collective)) for collective in COLLECTIVES]
+            lines.append(f"| `{scheme}` | `{balancing}` | " + " | ".join(cells) + " |")
+    return lines
+
+
+def draw(rows: pl.DataFrame) -> None:
+    """A panel for each collective: times by balancing, a colour for each scheme, hollow where a link fails."""
+    figure, panels = plt.subplots(1, len(COLLECTIVES), figsize=(14, 4), layout="constrained")
+    for panel, collective in zip(panels, COLLECTIVES, strict=True):
+        for at, scheme in enumerate(SCHEMES):
+            for state in LINKS:
+                mine = rows.filter(
+                    (rows["collective"] == collective) & (rows["scheme"] == scheme) & (rows["links"] == state)
+                )
+                places = [BALANCING.index(name) + 0.2 * (at - 1) for name in mine["balancing"]]
+                times = [None if time is None else time / 1e3 for time in mine["job_us"]]
+                face = f"C{at}" if state == "all links" else "none"
+                label = scheme if state == "all links" else None
+                panel.scatter(places, times, s=45, facecolors=face, edgecolors=f"C{at}", label=label)
+        panel.set_xticks(range(len(BALANCING)), BALANCING, rotation=25)
+        panel.set_ylim(bottom=0)
+        label_axes(panel, collective, "", "time (ms)" if panel is panels[0] else "")
+    panels[0].scatter([], [], s=45, facecolors="none", edgecolors="gray", label="a link fails")
+    panels[0].legend()
+    figure.savefig(PICTURE, dpi=120)
+
+
+def main() -> None:
+    """Runs all, and writes the picture, the table in the page, and the numbers."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--out", type=Path, help="the folder of the sweeps, which go on there if they were stopped")
+    parser.add_argument("--k", type=int, default=16, help="ports of a switch: k^3/4 hosts")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        rows = measured(arguments.out or Path(scratch), arguments.k)
+    print("\n".join(table(rows)))
+    if arguments.k != 16:
+        return
+    rows.write_csv(RESULTS)
+    draw(rows)
+    put(PAGE, "clusters", table(rows))
+
+
+if __name__ == "__main__":
+    main()
