@@ -213,7 +213,7 @@ scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/resul
 	$(BIN)/python bench/scale.py
 
 spraying: setup ## Ultra Ethernet on the ordinary network against uet-htsim's, over seeds, into bench/results/spraying.json
-	$(BIN)/python bench/spraying.py
+	PYTHONPATH=tools $(BIN)/python bench/spraying.py
 
 scale-threads: setup ## memory of 65,536 hosts on 1 to 64 threads, into bench/results/threads.json
 	$(BIN)/python bench/scale.py --threads 1,2,4,16,64

@@ -25,6 +25,7 @@ import matplotlib.pyplot as plt
 from scipy.stats import ks_2samp
 
 import fanin
+from pages.marked import put
 
 HERE = Path(__file__).parent
 LEVEL = 0.01
@@ -69,7 +70,7 @@ class Network:
     def spec(self) -> dict[str, Any]:
         """The spec, with the sizes of queues and marks that uet-htsim derives (its section of constants)."""
         hops = 2 * self.tiers
-        rtt_s = hops * 1e-6 + hops * (MTU + 64) * 8 / RATE
+        rtt_s = 2 * hops * 1e-6 + hops * (MTU + 64) * 8 / RATE
         packets = math.ceil(rtt_s * RATE / 8 / MTU)
         low, high = math.ceil(packets * 0.2) * MTU, math.ceil(packets * 0.8) * MTU
         spec: dict[str, Any] = tomllib.loads((HERE / "spraying.toml").read_text(encoding="utf-8"))
@@ -212,6 +213,24 @@ def table(rows: Sequence[Compared]) -> str:
     return "\n".join(lines)
 
 
+def brief(rows: Sequence[Compared]) -> list[str]:
+    """A line for each case and balancer: means of both, and p where the distributions differ."""
+    lines = [
+        "| case | balancer | last completion (us): uet-htsim, here | trims: uet-htsim, here | told apart |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells, apart = [], []
+        for name, of in (("last", lambda one: one.last_us), ("trims", lambda one: one.trimmed)):
+            means = [sum(of(one) for one in samples) / len(samples) for samples in (row.uet, row.fabric)]
+            cells.append(", ".join(f"{mean:,.1f}" for mean in means))
+            p = row.p(of)
+            if p < LEVEL:
+                apart.append(f"{name}, p = {p:.1g}")
+        lines.append(f"| {row.case} | `{row.balancer}` | {' | '.join(cells)} | {'; '.join(apart) or 'no'} |")
+    return lines
+
+
 def draw(rows: Sequence[Compared], path: Path) -> None:
     """The last completions of both, case by case."""
     names = list(dict.fromkeys(row.case for row in rows))
@@ -251,6 +270,8 @@ def main() -> None:
         return
     results = HERE / "results"
     draw(rows, HERE.parent / "docs" / "spraying.png")
+    page = HERE.parent / "docs" / "ultra-ethernet.md"
+    put(page, "spraying", brief(rows))
     document = {"measured": date.today().isoformat(), "level": LEVEL, "rows": [asdict(row) for row in rows]}
     (results / "spraying.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
