@@ -29,6 +29,8 @@ window = "200 us"
 """
 MARKS = 'marking = { kind = "step", above = "20 KB" }'
 FAMILIES = list(dict.fromkeys(row["presets"][0] for row in _core.schemes()))
+TRIMMED = "ndp"
+"""Needs switches that trim packets, which those of this spec do not."""
 
 
 def spec(folder: Path, *, marking: str = MARKS, transport: str = "") -> Path:
@@ -40,13 +42,16 @@ def spec(folder: Path, *, marking: str = MARKS, transport: str = "") -> Path:
 
 
 def test_everything_suits_a_network_that_marks(tmp_path: Path) -> None:
-    assert fanin.every_scheme(spec(tmp_path)) == (FAMILIES, {})
+    suits, unfit = fanin.every_scheme(spec(tmp_path))
+    assert suits == [scheme for scheme in FAMILIES if scheme != TRIMMED]
+    assert [*unfit] == [TRIMMED]
+    assert "write network.trimming = {}" in unfit[TRIMMED]
 
 
 def test_what_needs_marks_is_left_out_where_nothing_marks(tmp_path: Path) -> None:
     suits, unfit = fanin.every_scheme(spec(tmp_path, marking=""))
     assert {"dcqcn", "dcqcn-vendor", "dctcp", "dctcp-rate"} <= unfit.keys()
-    assert all("congestion marks" in why for why in unfit.values())
+    assert all("congestion marks" in why for scheme, why in unfit.items() if scheme != TRIMMED)
     assert [scheme for scheme in FAMILIES if scheme not in unfit] == suits
     assert {"none", "newreno", "hpcc", "dart", "timely", "rcp", "rcc"} <= set(suits)
 
@@ -61,7 +66,7 @@ def test_a_transport_leaves_out_what_cannot_use_it(
     suits, unfit = fanin.every_scheme(spec(tmp_path, transport=f'transport = "{transport}"'))
     assert out <= unfit.keys()
     assert stays <= set(suits)
-    assert all("transport" in why for why in unfit.values())
+    assert all("transport" in why for scheme, why in unfit.items() if scheme != TRIMMED)
 
 
 def test_a_spec_that_is_wrong_whatever_the_scheme_is_an_error(tmp_path: Path) -> None:
@@ -82,6 +87,6 @@ def test_the_command_runs_them_all_and_says_what_it_leaves_out(command: Command,
 def test_python_compares_all_too(tmp_path: Path) -> None:
     path = spec(tmp_path)
     compared = fanin.compare(path, "all", progress=False)
-    assert [row.scheme for row in compared.rows] == FAMILIES
+    assert [row.scheme for row in compared.rows] == [scheme for scheme in FAMILIES if scheme != TRIMMED]
     with pytest.raises(fanin.SpecError, match='"every" is neither'):
         fanin.compare(path, "every", progress=False)

@@ -175,9 +175,16 @@ def test_where_the_original_aborts_a_run_has_no_reference(pair: Path) -> None:
     assert (row["bytes"], row["completion_ps"] > 500_000_000, row["slowdown"]) == (81_720, True, None)
 
 
+def test_loss_recovery_has_no_reference(pair: Path) -> None:
+    result = fanin.run_uec(pair, options="-sleek -disable_trim", progress=False)
+    assert "no run of uet-htsim with -sleek was recorded, so this run has no reference" in result.warnings[0]
+    result = fanin.run_uec(pair, options="-sleek", progress=False)
+    assert "-sleek has no effect here" in result.warnings[0]
+
+
 BROKEN: dict[str, tuple[str | bytes, str | None, str, str]] = {
     "option": (PAIR, None, "-load_balancing reps", "--uec-options: -load_balancing is not known; did you mean -load_"),
-    "sleek": (PAIR, None, "-sleek -disable_trim", "--uec-options: -sleek is not supported; leave it out"),
+    "pcie": (PAIR, None, "-pcie", "--uec-options: -pcie is not supported; leave it out"),
     "trim": (PAIR, None, "-trimsize 5000", "--uec-options: -trimsize 5000 is larger than a packet; it is at most"),
     "paths": (PAIR, None, "-paths 100", "--uec-options: -paths 100 is not a power of two; the next one is 128"),
     "ecn": (PAIR, None, "-ecn 1 50 -q 40", "--uec-options: -ecn: marks reach up to 50 packets and a queue has 40;"),

@@ -186,4 +186,6 @@ The numbers say how the schemes behave there, not which is best: queues and FCTs
 the specs (`papers/specs/overview`, `papers/specs/dart/fig11-typical.toml`), and schemes over TCP have a handshake for
 each message. Dart's two lanes divide the buffer of a port, so it is paused at half the queue. Where links lose packets,
 each loses {LOSS:.2%}.
+
+`ndp` is left out: it needs switches that trim packets, and those of these specs do not.
 """

@@ -44,7 +44,7 @@ def test_its_page_links_every_scheme_to_its_manual(join: overview.Part, root: Pa
 def test_every_scenario_suits_every_scheme(scenario: str, root: Path) -> None:
     one = named(scenario)
     suits, unfit = fanin.every_scheme(root / "papers" / "specs" / one.spec, set=one.set)
-    assert unfit == {}
+    assert [*unfit] == ["ndp"], "switches that trim are in none of these specs"
     assert {"none", "dcqcn", "dart", "hpcc", "timely", "rcp", "rcc"} <= set(suits)
 
 

@@ -133,6 +133,7 @@ schemes! {
     nscc_rccc::NsccRccc,
     swift::Swift,
     powertcp::PowerTcp,
+    ndp::Ndp,
     // The last one stands for schemes that are loaded at run time; it has no ids.
     own::Own,
 }
@@ -166,6 +167,7 @@ questions! {
     tcp_only -> Option<&'static str>,
     needs_switches -> Option<&'static str>,
     needs_marks -> bool,
+    needs_trimming -> Option<&'static str>,
     telemetry_rates -> Option<&'static [u64]>,
     deflection -> Option<Deflection>,
     wire_format -> WireFormat,

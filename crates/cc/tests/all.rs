@@ -20,6 +20,7 @@ mod hpcc_records;
 mod hpcc_theory;
 mod ictcp;
 mod infiniband;
+mod ndp;
 mod newreno;
 mod ns3_dcqcn;
 mod ns3_dctcp;

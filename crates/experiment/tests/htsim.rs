@@ -1,5 +1,6 @@
 //! htsim's files, run: when what starts, what the tree is, and what a spec made of them is.
 
+use fanin_cc::Settings;
 use fanin_experiment::built::Built;
 use fanin_experiment::{CheckedSpec, Spec, htsim, run};
 use fanin_fabric::FlowRecord;
@@ -30,7 +31,12 @@ impl Drop for Folder {
 }
 
 fn checked(matrix: &Path, topo: Option<&Path>, scheme: &str) -> CheckedSpec {
-    let made = htsim::spec(matrix, topo, scheme, None).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut made = htsim::spec(matrix, topo, scheme, None).unwrap_or_else(|problems| panic!("{problems}"));
+    if Settings::preset(scheme).is_some_and(|scheme| scheme.needs_trimming().is_some()) {
+        made.spec["network"]["trimming"] = serde_json::json!({});
+        made.spec["network"]["buffer"]["policy"] = "lossy".into();
+        made.spec["traffic"][0]["rdma"] = serde_json::json!({ "recovery": "unordered" });
+    }
     let spec = Spec::from_json(&made.spec.to_string(), "made", Path::new("")).unwrap();
     spec.check().unwrap_or_else(|problems| panic!("{problems}"))
 }

@@ -31,6 +31,7 @@ mod infiniband;
 mod ledger;
 mod lone;
 mod marking;
+mod ndp;
 mod offload;
 mod pfc_faults;
 mod pool;

@@ -117,9 +117,13 @@ fn every_scheme_acts_under_congestion_and_rests_without() {
             finish(&mut sim);
             check_all_arrived(&sim);
             let acted: u64 = acts(&sim).map(|(_, n)| n).sum();
-            // Two schemes have no actions, credits are all of another, and the first interval of one more, with a
+            // Two schemes have no actions, credits are all of two others, and the first interval of one more, with a
             // round-trip time of 200 ms, is longer than the run.
-            assert_eq!(acted > 0, !["none", "fixed-rate", "rccc", "rcp-ns2"].contains(preset), "{preset}: {acted}");
+            assert_eq!(
+                acted > 0,
+                !["none", "fixed-rate", "rccc", "ndp", "rcp-ns2"].contains(preset),
+                "{preset}: {acted}"
+            );
             // That of ns-3 has no CNPs: ACKs carry the marks.
             if preset.starts_with("dcqcn") && !preset.contains("ns3") {
                 let get = |a| sim.traffic_counters()[0].actions.get(a);
@@ -185,7 +189,7 @@ fn each_action_of_each_scheme_happens_where_it_must() {
             "rcc-ecn" | "rcc-ns3" => &[Cut, Increase, MarkSeen, MarkedWindow],
             "ictcp" => &[Increase],
             "nscc" => &[Cut, Increase],
-            "rccc" => &[],
+            "rccc" | "ndp" => &[],
             // Its target is 25 us above the idle round-trip time, which two windows do not reach in 4 ms.
             "swift" => &[Increase],
             "powertcp" | "powertcp-delay" => &[Cut, Increase],

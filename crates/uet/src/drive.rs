@@ -1,4 +1,4 @@
-//! What each event does. A stale timeout does nothing, so it logs itself once it is known to be real.
+//! What each event does. A stale timer does nothing, so it logs itself once it is known to be real.
 //!
 //! Source: uet-htsim's event list: pending triggers run before each event, the last one first.
 
@@ -19,7 +19,7 @@ impl Network<'_> {
             self.send_first(s);
         }
         let Some(event) = self.events.pop() else { return false };
-        if !matches!(event, Event::Timeout(..)) {
+        if !matches!(event, Event::Timeout(..) | Event::Probe(..)) {
             self.log_event(event);
         }
         self.happen(event);
@@ -42,6 +42,7 @@ impl Network<'_> {
             Event::Port(link) => self.port_done(link),
             Event::Pipe(link) => self.link_done(link),
             Event::Switch(switch) => self.switch_done(switch),
+            Event::Probe(s, number) => self.probe(s, number),
         }
     }
 

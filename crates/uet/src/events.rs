@@ -35,6 +35,8 @@ pub enum Event {
     Pipe(u32),
     /// The first packet in a switch reaches its port.
     Switch(u32),
+    /// A sender may send a probe for losses; the number identifies cancelled timers.
+    Probe(u32, u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

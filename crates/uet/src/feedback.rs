@@ -4,7 +4,7 @@
 
 use crate::events::Event;
 use crate::network::Network;
-use crate::packet::Packet;
+use crate::packet::{Packet, Sending};
 use crate::settings::HEADER;
 use fanin_cc::paths::Feedback;
 
@@ -19,7 +19,8 @@ impl Network<'_> {
         sender.counters.acks += 1;
         sender.in_flight -= new;
         sender.cumulative = sender.cumulative.max(ack.cumulative);
-        let delay = self.delay_of(ack);
+        let probed = (ack.sending == Sending::Probe).then(|| (now - ack.pull).saturating_sub(sender.nscc.base));
+        let delay = if probed.is_some() { sender.nscc.average } else { self.delay_of(ack) };
         self.free_below(s, ack.cumulative);
         self.free_bitmap(s, ack);
         let sender = &mut self.senders[s as usize];
@@ -35,6 +36,7 @@ impl Network<'_> {
             self.finish_if_done(s);
         }
         if self.sender(s).finished.is_none() {
+            self.look_for_losses(s, ack, probed);
             self.try_to_send(s);
         }
     }

@@ -22,13 +22,13 @@
 //! Results depend on the order of simultaneous events and on which packet gets which number of one random stream, so a
 //! run is on one thread. Where the original has a defect that decides about results, so has this crate. What the
 //! original aborts on is an [`Error`] or, if the run can go on, noted in [`Results::beyond`]. Loss recovery of option
-//! `-sleek` is not supported.
+//! `-sleek` follows what was read of it; no recorded run of the original holds it to that.
 //!
 //! `tests/micro.rs` compares small runs with recorded ones of the original, each line and each event; `tests/golden.rs`
 //! does so for any folder of recorded runs.
 //!
-//! A packet's way is in `sending`, `hosts`, `links`, `forward`, `queues` and `receiving`; `pulls`, `feedback` and
-//! `timers` have what comes back, and `drive` calls them as events happen. `nscc`, `rccc` and `paths`
+//! A packet's way is in `sending`, `hosts`, `links`, `forward`, `queues` and `receiving`; `pulls`, `feedback`,
+//! `timers` and `sleek` have what comes back, and `drive` calls them as events happen. `nscc`, `rccc` and `paths`
 //! decide. `network` owns all state and builds it.
 #![forbid(unsafe_code)]
 
@@ -59,6 +59,7 @@ mod sender;
 mod sending;
 mod settings;
 mod setup;
+mod sleek;
 mod switches;
 mod timers;
 mod topology;

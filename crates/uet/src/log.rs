@@ -16,12 +16,13 @@ fn fields(packet: &Packet) -> String {
                 Sending::Normal => 0,
                 Sending::Speculative => 1,
                 Sending::Again => 2,
+                Sending::Probe => 3,
             };
             format!("DATA psn={} kind={kind} ar={} target={}", p.psn, bit(p.ask), p.pull)
         }
         Type::Rts => format!("RTS psn={} target={}", p.psn, p.pull),
         Type::Ack => format!(
-            "ACK cum={} ref={} acked={} bitmap={:x} ecn={} bytes={} ooo={} rtx={} rts={} probe=0",
+            "ACK cum={} ref={} acked={} bitmap={:x} ecn={} bytes={} ooo={} rtx={} rts={} probe={}",
             p.cumulative,
             p.base,
             p.psn,
@@ -30,7 +31,8 @@ fn fields(packet: &Packet) -> String {
             p.bytes,
             p.ahead,
             bit(p.again),
-            bit(p.flag)
+            bit(p.flag),
+            bit(p.sending == Sending::Probe)
         ),
         Type::Nack => format!("NACK psn={} ecn={} lasthop={}", p.psn, bit(p.marked), bit(p.last_hop)),
         Type::Pull => format!("PULL no={} slow={}", p.pull, bit(p.flag)),
@@ -65,7 +67,7 @@ impl Network<'_> {
 
     fn event_name(&self, event: Event) -> String {
         match event {
-            Event::Start(s) | Event::Timeout(s, _) => self.senders[s as usize].name.clone(),
+            Event::Start(s) | Event::Timeout(s, _) | Event::Probe(s, _) => self.senders[s as usize].name.clone(),
             Event::Messages(_) => "uecPdcSes".to_owned(),
             Event::Nic(h) => format!("uecNIC{h}"),
             Event::Pull(h) => format!("uecPull{h}"),

@@ -83,6 +83,8 @@ pub struct Options {
     pub slow_links: u32,
     /// `-conn_reuse`.
     pub reuse: bool,
+    /// `-sleek`: loss recovery where nothing is trimmed.
+    pub sleek: bool,
     /// Options that were given and have no effect on results.
     pub without_effect: Vec<String>,
 }
@@ -115,13 +117,14 @@ impl Default for Options {
             balancing: PathsKind::Mixed,
             slow_links: 0,
             reuse: false,
+            sleek: false,
             without_effect: Vec::new(),
         }
     }
 }
 
 /// Options that change results.
-const KNOWN: [&str; 29] = [
+const KNOWN: [&str; 30] = [
     "-end",
     "-mtu",
     "-trimsize",
@@ -151,6 +154,7 @@ const KNOWN: [&str; 29] = [
     "-load_balancing_algo",
     "-failed",
     "-conn_reuse",
+    "-sleek",
 ];
 
 /// Options that change no result here, and whether a value follows: files and logs of the original, a number of hosts
@@ -168,8 +172,7 @@ const WITHOUT_EFFECT: [(&str, bool); 9] = [
 ];
 
 /// Options of the original that would change results and are not supported.
-const REFUSED: [&str; 9] =
-    ["-sleek", "-pcie", "-planes", "-strat", "-queue_type", "-host_queue_type", "-Ai", "-Md", "-alpha"];
+const REFUSED: [&str; 8] = ["-pcie", "-planes", "-strat", "-queue_type", "-host_queue_type", "-Ai", "-Md", "-alpha"];
 
 fn error<T>(what: impl Into<String>) -> Result<T, Error> {
     crate::error::error(Place::Options, what)
@@ -242,11 +245,17 @@ impl Options {
                 "-load_balancing_algo" => o.balancing = one_of(word, words.next(), &BALANCING)?,
                 "-failed" => o.slow_links = within(word, words.next(), 0, 1 << 20)?,
                 "-conn_reuse" => o.reuse = true,
+                "-sleek" => o.sleek = true,
                 _ => o.other(word, &mut words)?,
             }
         }
         (o.nscc, o.rccc) = only.unwrap_or((sender || !receiver, receiver));
         o.check()?;
+        if o.sleek && !o.disable_trim {
+            // As in the original: trimming finds losses.
+            o.sleek = false;
+            o.without_effect.push("-sleek".to_owned());
+        }
         Ok(o)
     }
 
@@ -331,7 +340,7 @@ mod tests {
                 "-load_balancing_algo rep is not known; it is one of oblivious, bitmap, reps,",
             ),
             ("-load_balancing reps", "-load_balancing is not known; did you mean -load_balancing_algo?"),
-            ("-sleek", "-sleek is not supported; leave it out"),
+            ("-pcie", "-pcie is not supported; leave it out"),
             ("--x 3", "--x is not known; known are -end -mtu"),
         ] {
             assert!(refused(options).starts_with(&format!("options: {right}")), "{}", refused(options));
@@ -342,5 +351,11 @@ mod tests {
     fn options_without_effect_are_told() {
         let o = Options::parse("-o log.out -debug -logtime 0.1".split_whitespace()).unwrap();
         assert_eq!(o.without_effect, ["-o", "-debug", "-logtime"]);
+        let sleek = |text: &str| {
+            let o = Options::parse(text.split_whitespace()).unwrap();
+            (o.sleek, o.without_effect)
+        };
+        assert_eq!(sleek("-sleek"), (false, vec!["-sleek".to_owned()]));
+        assert_eq!(sleek("-sleek -disable_trim"), (true, Vec::new()));
     }
 }

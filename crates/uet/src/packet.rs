@@ -26,6 +26,8 @@ pub enum Sending {
     Speculative,
     /// Again.
     Again,
+    /// Without payload, to be acknowledged at once: `-sleek`.
+    Probe,
 }
 
 /// A packet. Fields that a type does not have are zero.
@@ -49,7 +51,7 @@ pub struct Packet {
     pub marked: bool,
     /// Sequence number; in ACKs and NACKs that of the packet they answer.
     pub psn: u32,
-    /// Data: why it was sent.
+    /// Data: why it was sent; ACK: whether it answers a probe.
     pub sending: Sending,
     /// Data: an ACK is requested.
     pub ask: bool,
@@ -59,7 +61,7 @@ pub struct Packet {
     pub again: bool,
     /// ACK: its object has acknowledged an RTS; PULL: sent without demand.
     pub flag: bool,
-    /// Data, RTS: pull target; PULL: number of the pull.
+    /// Data, RTS: pull target; PULL: number of the pull; a probe and its ACK: when it was sent.
     pub pull: u64,
     /// ACK: the next sequence number expected.
     pub cumulative: u32,

@@ -11,6 +11,10 @@ impl Network<'_> {
     /// A packet for a receiver.
     pub(crate) fn receive(&mut self, packet: &Packet) {
         match (packet.of, packet.header) {
+            (Type::Data, false) if packet.sending == Sending::Probe => {
+                let base = self.receiver(packet).base(packet.psn);
+                self.acknowledge(packet, base, packet.marked, false);
+            }
             (Type::Data, false) => self.receive_data(packet),
             (Type::Data, true) => self.receive_trimmed(packet),
             _ => self.receive_rts(packet),
@@ -116,6 +120,8 @@ impl Network<'_> {
             marked,
             psn: packet.psn,
             again: packet.sending == Sending::Again,
+            sending: packet.sending,
+            pull: if packet.sending == Sending::Probe { packet.pull } else { 0 },
             flag,
             cumulative: r.expected,
             base,

@@ -126,10 +126,11 @@ impl Network<'_> {
             nacks: sum(|c| c.nacks),
             pulls: sum(|c| c.pulls),
             timeouts: sum(|c| c.timeouts),
+            sleek: sum(|c| c.sleek),
         };
         self.print(&format!(
-            "New: {} Rtx: {} RTS: {} Bounced: 0 ACKs: {} NACKs: {} Pulls: {} sleek_pkts: 0",
-            sums.new, sums.again, sums.rts, sums.acks, sums.nacks, sums.pulls
+            "New: {} Rtx: {} RTS: {} Bounced: 0 ACKs: {} NACKs: {} Pulls: {} sleek_pkts: {}",
+            sums.new, sums.again, sums.rts, sums.acks, sums.nacks, sums.pulls, sums.sleek
         ));
         let counts = self.host_queues.iter().map(|queue| queue.counts).chain(self.ports.iter().map(|port| port.counts));
         Results {

@@ -4,6 +4,7 @@
 
 use crate::matrix::Connection;
 use crate::messages::Messages;
+use crate::sleek::Recovery;
 use crate::window::Window;
 use fanin_cc::paths::Paths;
 use fanin_cc::uet::Credit;
@@ -35,6 +36,8 @@ pub struct Counters {
     pub pulls: u64,
     /// Timeouts.
     pub timeouts: u64,
+    /// Packets that loss recovery (`-sleek`) sends again.
+    pub sleek: u64,
 }
 
 /// The state of a sender.
@@ -66,6 +69,7 @@ pub struct Sender {
     pub(crate) timer_number: u32,
     pub(crate) last_rts: u64,
     pub(crate) cumulative: u32,
+    pub(crate) recovery: Recovery,
 }
 
 impl Sender {
@@ -96,6 +100,7 @@ impl Sender {
             timer_number: 0,
             last_rts: 0,
             cumulative: 0,
+            recovery: Recovery::default(),
         }
     }
 }

@@ -35,12 +35,12 @@ impl Network<'_> {
     fn permitted(&mut self, s: u32) -> bool {
         let (nscc, rccc, mtu) = (self.settings.nscc, self.settings.rccc, self.settings.mtu);
         let sender = self.sender(s);
-        let size = match sender.window.first_waiting() {
-            Some((_, size)) => size,
-            None if sender.backlog > 0 => sender.backlog.min(mtu),
+        let (size, free) = match sender.window.first_waiting() {
+            Some((_, size)) => (size, sender.recovery.goes_on()),
+            None if sender.backlog > 0 => (sender.backlog.min(mtu), false),
             None => return false,
         };
-        (!rccc || sender.credit.bytes > 0) && (!nscc || sender.nscc.window >= sender.in_flight + size)
+        (!rccc || sender.credit.bytes > 0) && (!nscc || free || sender.nscc.window >= sender.in_flight + size)
     }
 
     /// After feedback: sends what is permitted.
@@ -138,7 +138,7 @@ impl Network<'_> {
     }
 
     /// The entropy of the next packet.
-    fn entropy(&mut self, s: u32) -> u16 {
+    pub(crate) fn entropy(&mut self, s: u32) -> u16 {
         let sender = &mut self.senders[s as usize];
         let window = (sender.nscc.window / self.settings.mss) as u64;
         sender.paths.next_path(sender.highest, window, &mut || self.random.draw())

@@ -44,6 +44,8 @@ pub struct Settings {
     pub law: Law,
     /// The ratio of oversubscription that RCCC reacts to.
     pub oversubscription: Option<f64>,
+    /// Loss recovery without trimming is on.
+    pub sleek: bool,
 }
 
 /// Picoseconds that a data packet and a control packet take at a rate, over a number of hops.
@@ -109,6 +111,7 @@ impl Settings {
             gate: options.gate,
             law: options.law,
             oversubscription: (pure_rccc && oversubscribed).then_some(topology.oversubscription),
+            sleek: options.sleek,
         })
     }
 

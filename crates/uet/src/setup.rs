@@ -145,6 +145,10 @@ impl Setup {
         let without = &self.options.without_effect;
         let of_options =
             without.iter().map(|option| Error { place: Place::Options, what: format!("{option} has no effect here") });
-        of_options.chain(self.matrix.warnings.iter().cloned()).collect()
+        let sleek = self.options.sleek.then(|| Error {
+            place: Place::Options,
+            what: "no run of uet-htsim with -sleek was recorded, so this run has no reference".to_owned(),
+        });
+        of_options.chain(sleek).chain(self.matrix.warnings.iter().cloned()).collect()
     }
 }

@@ -98,6 +98,12 @@ pub trait Scheme: 'static {
         false
     }
 
+    /// Why it cannot do without switches that trim its packets and endpoints that take them in any order; `None` if it
+    /// can.
+    fn needs_trimming(_params: &Self::Params) -> Option<&'static str> {
+        None
+    }
+
     /// The rates of links in Gb/s that its telemetry has numbers for, of which it takes the first for every other rate;
     /// `None` where it knows all.
     fn telemetry_rates(_params: &Self::Params) -> Option<&'static [u64]> {

@@ -16,6 +16,7 @@ pub mod hpcc_alpha;
 pub mod hpcc_ns3;
 pub mod ictcp;
 pub mod infiniband;
+pub mod ndp;
 pub mod newreno;
 pub mod none;
 pub mod nscc;

@@ -9,6 +9,7 @@ use super::lanes::needs;
 use super::network::check_network;
 use super::shape::advice;
 use super::traffic::check_traffics;
+use super::trimming::check_trimmed;
 use super::{CheckedSpec, Spec};
 use crate::checks;
 use crate::error::Problems;
@@ -50,6 +51,7 @@ impl Spec {
         let mut traffics = check_traffics(&mut document, network.as_ref(), window, &mut checker);
         if let (Some(network), Some((traffics, ..))) = (&network, &mut traffics) {
             spray(network, traffics, &mut checker);
+            check_trimmed(network, traffics, &mut checker);
         }
         if document.measure.stop_when_done && document.traffic.iter().all(|t| t.size == Some(Size::Endless)) {
             let right = "leave it out, or give some traffic a size";

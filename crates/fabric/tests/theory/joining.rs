@@ -24,6 +24,7 @@ const WINDOW: u64 = 100;
 /// receiver gives all flows the same.
 const SETTLE: &[&str] = &[
     "fixed-window",
+    "ndp",
     "dcqcn",
     "dcqcn-priq",
     "dcqcn-vendor",

@@ -164,6 +164,30 @@ fn trimming() {
 }
 
 #[test]
+fn a_scheme_that_needs_trimming_says_what_is_missing() {
+    let text = |network: &str, traffic: &str| {
+        balanced(network, "\"ndp\"").replace("\"ndp\"\n", &format!("\"ndp\"\n{traffic}\n"))
+    };
+    let (trims, unordered) = ("trimming = {}", "rdma = { recovery = \"unordered\" }");
+    assert!(checked(&text(trims, unordered)).is_ok());
+    let refused = |text: &str, told: &str, other: &str| {
+        let shown = checked(text).expect_err("impossible").to_string();
+        assert!(shown.contains(told) && !shown.contains(other), "{shown}");
+    };
+    let none = "traffic[0].scheme: ndp goes by the headers of packets that switches trim, and those of this network \
+                trim none; write network.trimming = {}";
+    refused(&text("", unordered), none, "recovery");
+    let order = "traffic[0].rdma.recovery: ndp needs an endpoint that takes packets in any order and asks for those \
+                 that were trimmed; write recovery = \"unordered\"";
+    refused(&text(trims, ""), order, "network.trimming");
+    // PFC keeps what would be trimmed.
+    let lossless = text(trims, unordered).replace("policy = \"lossy\"", "policy = \"lossless\"");
+    let paused =
+        "ndp goes by the headers of packets that switches trim, and of a lossless class (\"data\") they trim none";
+    refused(&lossless, paused, "recovery");
+}
+
+#[test]
 fn impossible_load_balancing() {
     let refused = |network: &str, scheme: &str, parts: &[&str]| {
         let shown = checked(&balanced(network, scheme)).expect_err("impossible").to_string();
