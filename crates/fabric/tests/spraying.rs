@@ -22,17 +22,17 @@ fn sprayed(kind: PathsKind, paths: u32) -> TrafficConfig {
     let timeout = us(320);
     let nacks = Rules::UNORDERED;
     let rules = Rules { cap: Cap::Off, timeout_high: timeout, low_up_to: 0, nacks, tell_scheme: true };
-    let spraying = Some(Spraying { kind, paths });
     let recovery = Recovery::Selective(rules);
     TrafficConfig {
-        endpoint: EndpointConfig { timeout, recovery, spraying, ..EndpointConfig::default() },
+        endpoint: EndpointConfig { timeout, recovery, ..EndpointConfig::default() },
+        spraying: Some(Spraying::by(kind, paths)),
         ..traffic("dctcp-rate")
     }
 }
 
 /// Each host of the first leaf sends a message to one of the second.
 fn across(graph: Graph, traffic: TrafficConfig, packets: u64) -> Simulation {
-    let spraying = traffic.endpoint.spraying.unwrap();
+    let spraying = traffic.spraying.clone().unwrap();
     let classes = vec![class(false, Marking::Step { above: 30_000, at: MarkAt::Enqueue })];
     let config = NetworkConfig { balancing: Balancing::Senders(spraying), classes, ..network(graph) };
     let messages = (0..8).map(|src| message(ns(u64::from(src) * 90), src, 8 + src, packets * PAYLOAD)).collect();
@@ -72,7 +72,7 @@ fn a_number_is_a_path() {
     // With two paths each flow crosses two spines at most.
     for src in 0..8 {
         let traffic = sprayed(PathsKind::Oblivious, 2);
-        let balancing = Balancing::Senders(traffic.endpoint.spraying.unwrap());
+        let balancing = Balancing::Senders(traffic.spraying.clone().unwrap());
         let config = NetworkConfig { balancing, ..network(fabric()) };
         let mut sim = simulation(config, vec![traffic], vec![message(Time::ZERO, src, 15 - src, 200 * PAYLOAD)]);
         finish(&mut sim);
@@ -136,7 +136,7 @@ fn noted(traffic: TrafficConfig) -> Vec<(NodeId, u16, Header)> {
     let seen = Seen::default();
     let config = NetworkConfig {
         classes: vec![class(false, Marking::Step { above: 2_000, at: MarkAt::Enqueue })],
-        balancing: Balancing::Senders(traffic.endpoint.spraying.unwrap()),
+        balancing: Balancing::Senders(traffic.spraying.clone().unwrap()),
         buffer: BufferPolicy::PerPort { bytes: 6_000, pfc: Pfc { headroom: None, xon_offset: None } },
         trimming: Some(Trimming { size: 64, headers: 100_000 }),
         discipline: Some(Arc::new(Noted(seen.clone(), NodeId::NONE))),
@@ -175,8 +175,9 @@ fn packets_of_a_flow_with_the_same_number_take_the_same_ports() {
 
 #[test]
 fn an_answer_has_the_number_of_the_packet_that_it_answers() {
-    let go_back_n = EndpointConfig { recovery: Recovery::GoBackN, ..sprayed(PathsKind::Bitmap, 64).endpoint };
-    for traffic in [sprayed(PathsKind::Bitmap, 64), TrafficConfig { endpoint: go_back_n, ..traffic("dctcp-rate") }] {
+    let selective = sprayed(PathsKind::Bitmap, 64);
+    let endpoint = EndpointConfig { recovery: Recovery::GoBackN, ..selective.endpoint };
+    for traffic in [selective.clone(), TrafficConfig { endpoint, ..selective }] {
         let seen = noted(traffic);
         // A flow sends one packet at a time, so that its time names it.
         let sent: BTreeMap<_, u32> = seen
@@ -198,7 +199,7 @@ fn an_answer_has_the_number_of_the_packet_that_it_answers() {
 #[test]
 fn answers_say_that_a_packet_was_marked_where_the_receiver_of_the_scheme_does_not() {
     // DCQCN's receivers send notifications of their own, and its ACKs echo nothing.
-    let seen = noted(TrafficConfig { endpoint: sprayed(PathsKind::Bitmap, 64).endpoint, ..traffic("dcqcn") });
+    let seen = noted(TrafficConfig { scheme: traffic("dcqcn").scheme, ..sprayed(PathsKind::Bitmap, 64) });
     // Marked on the way to the second leaf, whose own queue to the receiver may mark as well.
     let marked: BTreeSet<_> = seen
         .iter()

@@ -30,7 +30,7 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
         refuse(true, &format!("the scheme \"{}\" was loaded into this process alone", traffic.scheme.id()));
     }
     for (own, key, choice) in [
-        (matches!(network.balancing, Balancing::Own(_)), "balancing", &spec.document().network.balancing.0),
+        (network.balancing.own().is_some(), "balancing", &spec.document().network.balancing.0),
         (network.discipline.is_some(), "discipline", &spec.document().network.discipline.0),
     ] {
         refuse(own, &format!("network.{key} = \"{}\" was loaded into this process alone", choice.id()));
@@ -61,7 +61,7 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
         "packets that are trimmed have no frame of their own and do not run on the wire",
     );
     refuse(
-        matches!(network.balancing, Balancing::Senders(_)),
+        matches!(&network.balancing, Balancing::Senders(spraying) if spraying.own().is_none()),
         "paths that senders choose have no field in RoCEv2's headers and do not run on the wire",
     );
     refuse(network.pauses.quanta.is_some(), "pauses that expire do not run on the wire yet");
