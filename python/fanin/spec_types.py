@@ -388,9 +388,11 @@ class HostQueue(TypedDict, total=False):
 
 
 class LinkChange(TypedDict, total=False):
-    """Losses and outages of all links between two nodes."""
+    """Slower rates, losses and outages of all links between two nodes, or of all links of one node."""
 
-    between: Required[Sequence[str]]
+    at: str
+    """Instead of `between`, the name of a node, such as "spine1": all its links."""
+    between: Sequence[str]
     """Names of the two nodes, such as "tor0" and "h3"."""
     down: Sequence[Sequence[Time]]
     """Outages as pairs of begin and end, in order and with time between them."""

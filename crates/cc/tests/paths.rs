@@ -1,8 +1,6 @@
 //! The choice of paths at senders: the walks, penalties and recycled paths of uet-htsim's rules.
 
-use fanin_cc::paths::{
-    Feedback, PathSelector, Paths, PathsKind, Selector, SelectorInfo, SelectorProgram, Sprayer,
-};
+use fanin_cc::paths::{Feedback, PathSelector, Paths, PathsKind, Selector, SelectorInfo, SelectorProgram, Sprayer};
 use fanin_units::{MessageId, NodeId, Time};
 use std::sync::Arc;
 
@@ -107,7 +105,8 @@ fn a_selector_of_ones_own_is_asked_and_told() {
             Box::new(Last(sender.paths as u16))
         }
     }
-    let sender = SelectorInfo { flow: MessageId(1), from: NodeId(2), to: NodeId(3), paths: 128, seed: 4 };
+    let (flow, from, to) = (MessageId(1), NodeId(2), NodeId(3));
+    let sender = SelectorInfo { now: Time::ZERO, flow, from, to, paths: 128, seed: 4 };
     let mut p = Sprayer::new(&Selector::Own(Arc::new(Lasts)), &sender);
     assert_eq!(p.next_path(Time::from_ps(4), 20, 3), 155);
     p.feedback(Time::ZERO, 100, Feedback::Good);

@@ -5,7 +5,7 @@ use fanin_cc::paths::{PathsKind, Spraying};
 use fanin_cc::{Discipline, DisciplineProgram, Header, Kind, Queued, SwitchInfo, Verdict, flags};
 use fanin_fabric::topology::{Graph, LeafSpine};
 use fanin_fabric::*;
-use fanin_units::{NodeId, Time};
+use fanin_units::{NodeId, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -81,16 +81,43 @@ fn a_number_is_a_path() {
     }
 }
 
+/// The same where all links of one spine have a tenth of their rate.
+fn slow() -> Graph {
+    let mut graph = fabric();
+    for link in graph.links.iter_mut().filter(|link| link.a.0 == SPINE || link.b.0 == SPINE) {
+        link.rate = gbps(1);
+    }
+    graph
+}
+
+#[test]
+fn the_ideal_of_sprayed_packets_has_the_fastest_paths() {
+    let ideals = |graph, traffic| {
+        let sim = across(graph, traffic, 500);
+        let flows = sim.flows();
+        assert!(flows.iter().all(|flow| flow.finished - flow.start >= flow.ideal));
+        flows.iter().map(|flow| flow.ideal).collect::<BTreeSet<_>>()
+    };
+    let even = ideals(fabric(), sprayed(PathsKind::Reps, 128));
+    assert_eq!(even.len(), 1);
+    assert_eq!(ideals(slow(), sprayed(PathsKind::Reps, 128)), even);
+
+    // Hosts have 10 Gb/s, and each of eight paths 2 Gb/s: packets wait for each other at the links of hosts alone.
+    let (host_link, fabric_link) = (cable(gbps(10), ns(500)), cable(gbps(2), ns(500)));
+    let graph = LeafSpine { leaves: 2, hosts: 8, spines: 8, host_link, fabric_link }.build().unwrap();
+    let traffic = sprayed(PathsKind::Oblivious, 1024);
+    let balancing = Balancing::Senders(traffic.spraying.clone().unwrap());
+    let config = NetworkConfig { balancing, ..network(graph) };
+    let mut sim = simulation(config, vec![traffic], vec![message(Time::ZERO, 0, 8, 100 * PAYLOAD)]);
+    finish(&mut sim);
+    let flow = sim.flows()[0];
+    let at = |rate: Rate, packets: u64| rate.tx_time(packets * u64::from(PACKET.payload + PACKET.header));
+    assert_eq!(flow.ideal, at(gbps(10), 101) + at(gbps(2), 2) + us(2));
+    assert!(flow.finished - flow.start >= flow.ideal);
+}
+
 #[test]
 fn reps_avoids_a_slow_link_and_oblivious_does_not() {
-    let slow = || {
-        let mut graph = fabric();
-        // All links of one spine have a tenth of their rate.
-        for link in graph.links.iter_mut().filter(|link| link.a.0 == SPINE || link.b.0 == SPINE) {
-            link.rate = gbps(1);
-        }
-        graph
-    };
     let last = |kind| across(slow(), sprayed(kind, 128), 500).flows().iter().map(|flow| flow.finished).max().unwrap();
     let (reps, bitmap, oblivious) = (last(PathsKind::Reps), last(PathsKind::Bitmap), last(PathsKind::Oblivious));
     // Alone 500 packets take 600 us.

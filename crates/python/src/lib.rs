@@ -10,7 +10,7 @@ mod own;
 use arrow::{ArrowTable, FlowTable};
 use errors::{LimitError, SpecError};
 use fanin_cc::own::Program;
-use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram};
+use fanin_cc::{DisciplineProgram, OwnBalancing};
 use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
 use fanin_experiment::loaded::{self, Kind};

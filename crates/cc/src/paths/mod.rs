@@ -17,7 +17,7 @@ mod reps_legacy;
 mod sprayer;
 
 pub use feedback::Feedback;
-pub use own::{PathSelector, SelectorInfo, SelectorProgram};
+pub use own::{NUMBER_CHANGED, PathSelector, SelectorInfo, SelectorProgram};
 pub use sprayer::{Selector, Sprayer, Spraying};
 
 /// The list of selectors, one a line: its file, its type, its id, and what it does.

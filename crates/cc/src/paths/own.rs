@@ -6,9 +6,16 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 use fanin_units::{MessageId, NodeId, Time};
 
+/// What is wrong with a hook that changes the number of a path in a packet.
+pub const NUMBER_CHANGED: &str = "wrote cc_feedback, where senders put the number of a packet's path under this \
+                                  network.balancing: leave the field as it is, or set network.balancing = \
+                                  \"random\", with which switches choose";
+
 /// A sender that begins to choose paths.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectorInfo {
+    /// When it begins.
+    pub now: Time,
     /// The number of its flow's first message in the run.
     pub flow: MessageId,
     /// The sending host.

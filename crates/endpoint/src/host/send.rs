@@ -280,7 +280,7 @@ impl<P: Copy> Hosts<P> {
                 let seed = io.random(sender.host, 1 << 63 | u64::from(sender.id.0));
                 let Some(spraying) = &io.traffic(sender.traffic).config.spraying else { return 0 };
                 let (from, to) = (self.hosts[sender.host as usize].node, sender.to);
-                let info = SelectorInfo { flow: sender.id, from, to, paths: spraying.paths, seed };
+                let info = SelectorInfo { now: io.now(), flow: sender.id, from, to, paths: spraying.paths, seed };
                 &mut place.insert((sender.id, Sprayer::new(&spraying.selector, &info))).1
             }
         };
