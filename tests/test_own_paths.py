@@ -14,7 +14,7 @@ from conftest import Command
 
 ROOT = Path(__file__).parents[1]
 REPS = str(ROOT / "examples" / "own" / "reps.py:Reps")
-SLOW = {"at": "spine1", "speed": 0.1}
+SLOW = {"at": "spine1", "speed": 0.1, "error_rate": 0.02}
 
 
 def spec(**network: Any) -> dict[str, Any]:

@@ -39,8 +39,8 @@ impl Pipeline {
 impl Plan {
     /// Completion time of a message to a host, alone, whose flow has this path. It is the same under every scheme: what
     /// a scheme adds to its packets is its cost and no part of the ideal. Where packets of a flow take several paths
-    /// that differ, it is a bound: links that all packets share are crossed one after the other, and in between the last
-    /// packet takes the fastest way.
+    /// that differ, it is a bound: packets wait for each other at links that all of them share, and in between the last
+    /// one takes the fastest way.
     pub fn ideal(&self, routes: &Routes, walked: &[PortId], to: NodeId, bytes: u64) -> Time {
         if bytes >= ENDLESS || walked.is_empty() {
             return Time::NEVER;
