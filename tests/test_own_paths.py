@@ -158,13 +158,16 @@ def test_one_in_c_is_run_and_checked(tmp_path: Path) -> None:
     assert fanin.check_scheme(library, cases=50, progress=False).ok
 
 
-def test_explain_sees_slow_links(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "spec.json").write_text(json.dumps(spec()))
+def test_explain_sees_slow_links_and_who_chooses_paths(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_text(json.dumps(spec(balancing="reps", paths=64)))
     done = command("explain", "spec.json", "--json")
     assert done.returncode == 0, done.stderr
-    tiers = {tier["tier"]: tier["rates"] for tier in json.loads(done.stdout)["network"]["tiers"]}
+    explained = json.loads(done.stdout)
+    tiers = {tier["tier"]: tier["rates"] for tier in explained["network"]["tiers"]}
     slow, fast = {"rate_bps": 10**9, "links": 2}, {"rate_bps": 10**10, "links": 6}
     assert tiers["tor-uplink"] == tiers["tor-downlink"] == [slow, fast]
+    (remark,) = explained["remarks"]
+    assert "senders of RDMA choose one of 64 paths for each packet" in remark
 
 
 def test_a_slow_spine_slows_down_those_that_spray_whatever_happens() -> None:
