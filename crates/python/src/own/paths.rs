@@ -138,7 +138,7 @@ impl Calls {
         Python::attach(|py| {
             let object = self.object.as_ref()?.bind(py);
             object.borrow_mut().now = now;
-            let called = act(object.as_any(), PyString::intern(py, HOOKS[hook]));
+            let called = act(object.as_any(), &PyString::intern(py, HOOKS[hook]));
             called.map_err(|error| self.fail(py, hook, now, &error)).ok()
         })
     }
@@ -153,7 +153,10 @@ impl fanin_cc::paths::PathSelector for Calls {
     }
 
     fn feedback(&mut self, now: Time, path: u16, feedback: Feedback) {
-        self.call(FEEDBACK, now, |object, name| object.call_method1(name, (path, args::Feedback::from(feedback))));
+        self.call(FEEDBACK, now, |object, name| {
+            object.call_method1(name, (path, args::Feedback::from(feedback)))?;
+            Ok(())
+        });
     }
 }
 
