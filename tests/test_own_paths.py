@@ -59,7 +59,7 @@ def run(threads: int = 1, **changes: Any) -> fanin.Result:
 def test_reps_in_python_has_the_bits_of_the_built_in_one_on_any_number_of_threads() -> None:
     theirs = run(balancing="reps")
     network = theirs.summary()["network"]
-    assert network["trimmed_packets"] > 0
+    assert network["trimmed"] > 0
     assert network["timeouts"] > 0, "every feedback occurs"
     for threads in (1, 2, 3):
         ours = run(threads, balancing=REPS)
@@ -99,7 +99,7 @@ def test_a_failure_names_the_flow_the_time_and_the_line(tmp_path: Path, body: st
     ("body", "said"),
     [
         ("pass", r"it has no next_path: write def next_path\(self, number, window\)"),
-        ("def next_paths(self, number, window): return 0", "did you mean next_path"),
+        ("def nextpath(self, number, window): return 0", "did you mean next_path"),
         ("def next_path(self): yield 1", "has a yield"),
     ],
 )
@@ -170,9 +170,14 @@ def test_explain_sees_slow_links_and_who_chooses_paths(command: Command, tmp_pat
     assert "senders of RDMA choose one of 64 paths for each packet" in remark
 
 
-def test_a_slow_spine_slows_down_those_that_spray_whatever_happens() -> None:
-    fct = {}
+def test_reps_goes_around_a_slow_spine() -> None:
+    mean_us = {}
     for balancing in ("reps", "oblivious"):
-        flows = run(balancing=balancing).flows()
-        fct[balancing] = flows["fct_us"].mean()
-    assert fct["reps"] < 0.8 * fct["oblivious"], fct
+        alone = spec(buffer={"policy": "unlimited"}, links=[{"at": "spine1", "speed": 0.1}], balancing=balancing)
+        del alone["network"]["trimming"]
+        alone["traffic"][0] |= {"pattern": {"kind": "permutation"}, "size": {"fixed": "1 MB"}}
+        alone["measure"]["drain"] = True
+        flows = fanin.run(alone, progress=False).flows()
+        assert (flows["slowdown"] >= 1).all(), "no message is faster than its ideal"
+        mean_us[balancing] = flows["completion_ps"].mean() / 1e6
+    assert mean_us["reps"] < 0.7 * mean_us["oblivious"], mean_us
