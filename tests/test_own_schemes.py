@@ -465,7 +465,7 @@ def test_the_command_runs_it_and_ends_with_1_after_a_failure(tmp_path: Path, com
         (
             "class A:\n    pass\n",
             "A",
-            "A is no subclass of fanin.Scheme, fanin.Balancer or fanin.Discipline; write one",
+            "A is no subclass of fanin.Scheme, fanin.Balancer, fanin.PathSelector or fanin.Discipline; write one",
         ),
         ("import fanin\nclass B(fanin.Scheme):\n    pass\n", "B", "it has no Sender: write one"),
         ("import fanin\nclass C(fanin.Scheme):\n    Sender = int\n", "C", "Sender = int: it derives from fanin.Sender"),

@@ -398,6 +398,9 @@ class LinkChange(TypedDict, total=False):
     """Outages as pairs of begin and end, in order and with time between them."""
     error_rate: float
     """Probability that a packet is lost, per direction. At least 0 and below 1."""
+    speed: float
+    """Their rate, as a fraction of what the topology says, in both directions. Routes are the same, and what depends on
+    rates, such as ideal completion times, follows. Default: 1. Above 0 and at most 1."""
 
 
 class Packet(TypedDict, total=False):
@@ -676,7 +679,7 @@ class Network(TypedDict, total=False):
     host_queue: HostQueue
     """A queue in the host between pacers and link. Default: none, the NIC pulls packets from its flows."""
     links: Sequence[LinkChange]
-    """Losses and outages of single links."""
+    """Slow links, losses and outages, of single links or of all links of a switch."""
     marking: Marking
     """ECN marking, for classes without their own."""
     marking_by_rate: Sequence[MarkingOfRate]

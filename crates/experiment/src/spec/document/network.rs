@@ -377,7 +377,7 @@ pub struct LinkChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// Their rate, as a fraction of what the topology says, in both directions. Routes are the same, and what depends
-    /// on rates, such as ideal completion times, follows.
+    /// on rates, such as ideal completion times, follows. Default: 1.
     #[serde(default = "ratio::<1, 1>", skip_serializing_if = "is_one")]
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     #[schemars(extend("wrong" = "{} is not a possible part of a link's rate; it is above 0 and at most 1, like 0.25"))]
