@@ -121,6 +121,7 @@ def test_the_page_runs_and_leaves_what_it_says(page: tuple[Path, dict[int, str]]
     paths = fanin.load_sweep(folder / "runs" / "paths")
     assert paths.complete
     assert len({run.numbers["event_hash"] for run in paths.runs}) == 3, "each policy sends packets elsewhere"
+    assert "my-paths" in (folder / "runs" / "my-paths" / "spec.resolved.toml").read_text()
     queue = fanin.load_comparison(folder / "runs" / "queue").results
     assert all(result.summary()["network"]["marked"] > 0 for result in queue)
 

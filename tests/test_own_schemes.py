@@ -397,7 +397,7 @@ def test_a_failure_of_these_names_switch_and_line(tmp_path: Path) -> None:
     with pytest.raises(fanin.SpecError, match="was loaded into this process alone"):
         fanin.run(spec(), scheme=AllRoles, progress=False, on="wire")
     for key, name in (("balancing", "B"), ("discipline", "D")):
-        said = f'network.{key} = "{name.lower()}" was loaded into this process alone'
+        said = f'network.{key}: "{name.lower()}" was loaded into this process alone; run it in the simulator'
         with pytest.raises(fanin.SpecError, match=said):
             fanin.run(spec(), progress=False, on="wire", set=[f"network.{key}={name.lower()}"])
     with pytest.raises(fanin.SpecError, match='D: it is not load balancing, but a queue discipline, "d"'):
@@ -465,7 +465,7 @@ def test_the_command_runs_it_and_ends_with_1_after_a_failure(tmp_path: Path, com
         (
             "class A:\n    pass\n",
             "A",
-            "A is no subclass of fanin.Scheme, fanin.Balancer or fanin.Discipline; write one",
+            "A is no subclass of fanin.Scheme, fanin.Balancer, fanin.PathSelector or fanin.Discipline; write one",
         ),
         ("import fanin\nclass B(fanin.Scheme):\n    pass\n", "B", "it has no Sender: write one"),
         ("import fanin\nclass C(fanin.Scheme):\n    Sender = int\n", "C", "Sender = int: it derives from fanin.Sender"),

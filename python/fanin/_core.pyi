@@ -530,6 +530,30 @@ class Balancer:
         packets of one direction of a flow."""
 
 @disjoint_base
+class PathSelector:
+    """The base class of senders' choice of paths: which of many paths each packet takes, by a number in it that
+    switches hash. One object per sender of RDMA."""
+
+    id: ClassVar[str]
+    """The name by which specs select it; by default that of the class, as `my-paths` of `MyPaths`."""
+    Params: ClassVar[type | None]
+    """A dataclass of its parameters, as `Scheme.Params`."""
+    @property
+    def params(self) -> Any:
+        """The object of its `Params`."""
+
+    @property
+    def now(self) -> int:
+        """The time of the hook, ps."""
+    def __init__(self) -> None: ...
+    def open(self, sender: SelectorInfo) -> None:
+        """The sender is about to send its first packet."""
+    def next_path(self, number: int, window: int) -> int:
+        """The path, 0 to 65535, of the packet with this number; the congestion window has `window` packets."""
+    def feedback(self, path: int, feedback: Feedback) -> None:
+        """What became of a packet of this path; after a timeout the path is not known, and 0."""
+
+@disjoint_base
 class Discipline:
     """The base class of queue disciplines: whether a packet may join a queue, with or without a mark, before the
     network's own marking and admission. One object per switch, for all ports and classes."""
@@ -569,6 +593,39 @@ class Choice:
     @property
     def paused(self) -> bool:
         """Whether the packet's class must not be sent there now."""
+
+@final
+class SelectorInfo:
+    """A sender that begins to choose paths."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of this sender's own random draws."""
+    @property
+    def paths(self) -> int:
+        """`network.paths` of the spec."""
+    @property
+    def flow(self) -> int:
+        """The number of its flow's first message in the run."""
+    @property
+    def src(self) -> int:
+        """The sending host."""
+    @property
+    def dst(self) -> int:
+        """The receiving host."""
+
+@final
+class Feedback:
+    """What became of a packet of a path."""
+
+    GOOD: Feedback
+    """It arrived without a mark."""
+    MARKED: Feedback
+    """It was marked."""
+    TRIMMED: Feedback
+    """A switch cut its payload."""
+    TIMEOUT: Feedback
+    """It was lost."""
 
 @final
 class PathInfo:
@@ -999,7 +1056,8 @@ def load_class(scheme: object, facts: dict[str, object], parameters: Callable[[s
     """Makes a subclass of `fanin.Scheme` known by its id; raises `ValueError`."""
 
 def load_policy(policy: object, facts: dict[str, object], parameters: Callable[[str], object]) -> None:
-    """Makes a subclass of `fanin.Balancer` or `fanin.Discipline` known by its id; raises `ValueError`."""
+    """Makes a subclass of `fanin.Balancer`, `fanin.PathSelector` or `fanin.Discipline` known by its id; raises
+    `ValueError`."""
 
 def policies(kind: Literal["balancing", "discipline"]) -> list[tuple[str, str]]:
     """The ids and manuals of the loaded policies of load balancing, or of the loaded queue disciplines."""

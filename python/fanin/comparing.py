@@ -17,7 +17,18 @@ from fanin.own_schemes import each_id_once, policy_changes
 from fanin.own_schemes import resolved as resolved_scheme
 from fanin.result import load
 from fanin.run_folder import RunError, read_document
-from fanin.runs import Job, PolicyLike, Runnable, SchemeLike, SpecLike, Watcher, check_places, cores, run_jobs
+from fanin.runs import (
+    BalancingLike,
+    Job,
+    PolicyLike,
+    Runnable,
+    SchemeLike,
+    SpecLike,
+    Watcher,
+    check_places,
+    cores,
+    run_jobs,
+)
 from fanin.spec import schemes_to_compare
 
 # A warning about the scheme of a traffic: what it needs is not there.
@@ -86,7 +97,7 @@ def compare(
     on: Sequence[str] = ("simulator",),
     clock: str = "lockstep",
     link: str = "udp",
-    balancing: PolicyLike[_core.Balancer] | None = None,
+    balancing: BalancingLike | None = None,
     discipline: PolicyLike[_core.Discipline] | None = None,
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.

@@ -11,7 +11,7 @@ import typing
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
-from fanin._core import Balancer, Discipline, Receiver, Sender, SwitchProgram
+from fanin._core import Balancer, Discipline, PathSelector, Receiver, Sender, SwitchProgram
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ def check_role(own: type, base: type, called: str = "") -> None:
 
 def _others(name: str) -> list[str]:
     """The base classes that have a hook of this name."""
-    bases: tuple[type, ...] = (Sender, Receiver, SwitchProgram, Balancer, Discipline)
+    bases: tuple[type, ...] = (Sender, Receiver, SwitchProgram, Balancer, PathSelector, Discipline)
     return [f"fanin.{base.__name__}" for base in bases if name in hooks_of(base)]
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from fanin import _core, own_checks
-from fanin._core import Balancer, Discipline, Receiver, Sender, SpecError, SwitchProgram
+from fanin._core import Balancer, Discipline, PathSelector, Receiver, Sender, SpecError, SwitchProgram
 from fanin.spec import PS_OF_TIME, Spec, named, section, traffics
 
 
@@ -68,18 +68,21 @@ class Scheme:
 Kind = Literal["scheme", "balancing", "discipline"]
 """What can be loaded: a scheme; or what `network.balancing` or `network.discipline` names."""
 
-Loadable = type[Scheme] | type[Balancer] | type[Discipline]
+Loadable = type[Scheme] | type[Balancer] | type[PathSelector] | type[Discipline]
 """A class of one's own."""
 
 LoadableLike = str | os.PathLike[str] | Loadable
 """A class of one's own, `FILE.py:CLASS`, the path of a shared library, or, where one is named, an id."""
 
-_KINDS: dict[Kind, tuple[type, str]] = {
-    "scheme": (Scheme, "a scheme"),
-    "balancing": (Balancer, "load balancing"),
-    "discipline": (Discipline, "a queue discipline"),
+_KINDS: dict[Kind, tuple[tuple[type, ...], str]] = {
+    "scheme": ((Scheme,), "a scheme"),
+    "balancing": ((Balancer, PathSelector), "load balancing"),
+    "discipline": ((Discipline,), "a queue discipline"),
 }
-"""The base class of each kind, and what one is called."""
+"""The base classes of each kind, and what one is called. A network's load balancing is that of switches or of
+senders."""
+
+_NO_SUBCLASS = "is no subclass of fanin.Scheme, fanin.Balancer, fanin.PathSelector or fanin.Discipline"
 
 _ROLES: dict[str, type] = {"Sender": Sender, "Receiver": Receiver, "Switch": SwitchProgram}
 """The base class of each role of a scheme."""
@@ -159,10 +162,10 @@ def load_scheme(scheme: LoadableLike) -> str:
     """Makes a scheme, load balancing or a queue discipline known to this process and returns its id, by which specs and
     commands may name it from then on.
 
-    It is a subclass of `Scheme`, `Balancer` or `Discipline`, `"FILE.py:CLASS"`, or the path of a shared library
-    (docs/own-scheme-c.md); of a library with several of them the id is that of its scheme, if it has one. One that was
-    loaded before is loaded anew. Raises `SpecError` for one that is none of these, and `OSError` for a file that cannot
-    be read.
+    It is a subclass of `Scheme`, `Balancer`, `PathSelector` or `Discipline`, `"FILE.py:CLASS"`, or the path of a shared
+    library (docs/own-scheme-c.md); of a library with several of them the id is that of its scheme, if it has one. One
+    that was loaded before is loaded anew. Raises `SpecError` for one that is none of these, and `OSError` for a file
+    that cannot be read.
     """
     ids = loaded_ids(scheme)
     return next(ids[kind] for kind in _KINDS if kind in ids)
@@ -192,16 +195,13 @@ def loaded_ids(own: LoadableLike) -> dict[Kind, str]:
     content = Path(path).read_bytes()
     found = _named(match, _module(path, content), path)
     if _kind_of(found) is None:
-        raise SpecError(
-            f"{match['file']}: {match['name']} is no subclass of fanin.Scheme, fanin.Balancer or fanin.Discipline"
-            f"{_others(path)}"
-        )
+        raise SpecError(f"{match['file']}: {match['name']} {_NO_SUBCLASS}{_others(path)}")
     return _load_class(found, f"{path}:{match['name']}", hashlib.sha256(content).hexdigest())
 
 
 def _kind_of(found: object) -> Kind | None:
     """The kind of a class, if it is one of one's own."""
-    kinds = (kind for kind, (base, _) in _KINDS.items() if isinstance(found, type) and issubclass(found, base))
+    kinds = (kind for kind, (bases, _) in _KINDS.items() if isinstance(found, type) and issubclass(found, bases))
     return next(kinds, None)
 
 
@@ -364,7 +364,7 @@ def _load_class(own: type, reference: str | Loadable, digest: str) -> dict[Kind,
     where = reference if isinstance(reference, str) else own.__qualname__
     kind = _kind_of(own)
     if kind is None:
-        raise SpecError(f"{where}: it is no subclass of fanin.Scheme, fanin.Balancer or fanin.Discipline")
+        raise SpecError(f"{where}: it {_NO_SUBCLASS}")
     own = typing.cast("Loadable", own)
     try:
         _check(own)
@@ -390,12 +390,15 @@ def _check(own: Loadable) -> None:
     if issubclass(own, Scheme):
         own_checks.check_scheme(own, Scheme, _ROLES)
         return
-    base: type[Balancer | Discipline] = Balancer if issubclass(own, Balancer) else Discipline
+    bases: tuple[type[Balancer | PathSelector | Discipline], ...] = (Balancer, PathSelector, Discipline)
+    (base,) = (base for base in bases if issubclass(own, base))
     if not isinstance(own.id, str):
         raise ValueError(f"id = {own.id!r}: it is a text")
     own_checks.check_role(own, base)
     if base is Balancer:
         own_checks.need_hook(own, base, ["choose"], "def choose(self, packet, hash, choices)")
+    elif base is PathSelector:
+        own_checks.need_hook(own, base, ["next_path"], "def next_path(self, number, window)")
     else:
         own_checks.need_hook(own, base, ["on_enqueue", "on_dequeue"], "def on_enqueue(self, queued), for example")
 
@@ -416,8 +419,8 @@ _FACTS = (
 
 
 def _manual(own: Loadable, name: str, defaults: dict[str, object]) -> str:
-    base, called = _KINDS[typing.cast("Kind", _kind_of(own))]
-    text = inspect.cleandoc(own.__doc__ or "") if own.__doc__ != base.__doc__ else ""
+    bases, called = _KINDS[typing.cast("Kind", _kind_of(own))]
+    text = inspect.cleandoc(own.__doc__ or "") if own.__doc__ not in [base.__doc__ for base in bases] else ""
     first, _, rest = text.partition("\n")
     title = f"# {name}: {first.rstrip('.')}" if first else f"# {name}: {called} of your own"
     rows = []

@@ -31,6 +31,9 @@ P = TypeVar("P", _core.Balancer, _core.Discipline)
 PolicyLike = str | os.PathLike[str] | type[P]
 """The id of a policy; or one's own: a class, `FILE.py:CLASS`, or the path of a shared library."""
 
+BalancingLike = PolicyLike[_core.Balancer] | type[_core.PathSelector]
+"""Load balancing of switches or of senders, likewise."""
+
 Watcher = Callable[[_core.Progress], bool]
 """Called about 10 times a second during a run; the run stops when it returns False."""
 
@@ -252,7 +255,7 @@ def run(
     on: str = "simulator",
     clock: str = "lockstep",
     link: str = "udp",
-    balancing: PolicyLike[_core.Balancer] | None = None,
+    balancing: BalancingLike | None = None,
     discipline: PolicyLike[_core.Discipline] | None = None,
 ) -> Result:
     """Runs one spec and returns its result, in memory.
@@ -276,8 +279,9 @@ def run(
     in real time on a machine that is too slow for it has no result, and raises `RunError`.
 
     `balancing` and `discipline` replace the spec's `network.balancing` and `network.discipline`: the id of a built-in
-    one or of one that was loaded; or one of your own: a class that derives from `fanin.Balancer` or `fanin.Discipline`,
-    "FILE.py:CLASS", or the path of a shared library: see docs/load-balancing.md.
+    one or of one that was loaded; or one of your own: a class that derives from `fanin.Balancer` or
+    `fanin.PathSelector`, or from `fanin.Discipline`, "FILE.py:CLASS", or the path of a shared library: see
+    docs/load-balancing.md.
 
     Ctrl-C stops the run; the result is then that up to there and `cancelled` is True.
 

@@ -180,8 +180,9 @@ def check_scheme(
     that; `broken.parameters` are those of the failure. `parameters={}` leaves all at their defaults, as those of load
     balancing and of a queue discipline are without `parameters`.
 
-    Load balancing: the answer is the index of a choice. A queue discipline: an empty queue lets packets in at some
-    time. Both: no hook fails, and a replay, one switch after the other, gives the same answers.
+    Load balancing: the answer is the index of a choice, or of a sender the number of a path, 0 to 65535. A queue
+    discipline: an empty queue lets packets in at some time. Both: no hook fails, and a replay, one switch or sender
+    after the other, gives the same answers.
 
     A small network then has the same events on one and on two threads. The first sequence of events that breaks one of
     these promises is made as short as possible.

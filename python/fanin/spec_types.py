@@ -388,14 +388,19 @@ class HostQueue(TypedDict, total=False):
 
 
 class LinkChange(TypedDict, total=False):
-    """Losses and outages of all links between two nodes."""
+    """Slower rates, losses and outages of all links between two nodes, or of all links of one node."""
 
-    between: Required[Sequence[str]]
+    at: str
+    """Instead of `between`, the name of a node, such as "spine1": all its links."""
+    between: Sequence[str]
     """Names of the two nodes, such as "tor0" and "h3"."""
     down: Sequence[Sequence[Time]]
     """Outages as pairs of begin and end, in order and with time between them."""
     error_rate: float
     """Probability that a packet is lost, per direction. At least 0 and below 1."""
+    speed: float
+    """Their rate, as a fraction of what the topology says, in both directions. Routes are the same, and what depends on
+    rates, such as ideal completion times, follows. Default: 1. Above 0 and at most 1."""
 
 
 class Packet(TypedDict, total=False):
@@ -674,7 +679,7 @@ class Network(TypedDict, total=False):
     host_queue: HostQueue
     """A queue in the host between pacers and link. Default: none, the NIC pulls packets from its flows."""
     links: Sequence[LinkChange]
-    """Losses and outages of single links."""
+    """Slow links, losses and outages, of single links or of all links of a switch."""
     marking: Marking
     """ECN marking, for classes without their own."""
     marking_by_rate: Sequence[MarkingOfRate]

@@ -14,6 +14,7 @@ ROLES = {
     "Receiver": "per receiving host",
     "SwitchProgram": "per switch",
     "Balancer": "load balancing, per switch",
+    "PathSelector": "load balancing, per sender",
     "Discipline": "a queue discipline, per switch",
 }
 

@@ -13,7 +13,7 @@
 //! any number of threads if a balancer draws only on what it is given: [`SwitchInfo::seed`] and the arguments of
 //! [`Balancer::choose`].
 
-use crate::paths::{PathsKind, Spraying};
+use crate::paths::{PathsKind, SelectorProgram, Spraying};
 use crate::random::Random;
 use crate::schemes::own::Failure;
 use crate::{Header, SwitchInfo};
@@ -55,6 +55,25 @@ pub trait BalancerProgram: Send + Sync + Debug {
     /// The first failure, after which the run should end.
     fn failure(&self) -> Option<Failure> {
         None
+    }
+}
+
+/// Load balancing of one's own: of switches, or of senders.
+#[derive(Clone, Debug)]
+pub enum OwnBalancing {
+    /// Switches choose.
+    Switches(Arc<dyn BalancerProgram>),
+    /// Senders choose.
+    Senders(Arc<dyn SelectorProgram>),
+}
+
+impl OwnBalancing {
+    /// See [`BalancerProgram::interpreted`].
+    pub fn interpreted(&self) -> bool {
+        match self {
+            Self::Switches(program) => program.interpreted(),
+            Self::Senders(program) => program.interpreted(),
+        }
     }
 }
 
@@ -109,7 +128,7 @@ impl Balancing {
     /// The built-in policy of this id; `gap` is that of flowlets, and `paths` the number among which senders choose.
     pub fn named(id: &str, gap: Time, paths: u32) -> Option<Self> {
         if let Some(kind) = PathsKind::named(id) {
-            return Some(Self::Senders(Spraying { kind, paths }));
+            return Some(Self::Senders(Spraying::by(kind, paths)));
         }
         Some(match id {
             "flow-hash" => Self::FlowHash,
@@ -135,6 +154,15 @@ impl Balancing {
     /// date.
     pub const fn sees_queues(&self) -> bool {
         matches!(self, Self::LeastQueue | Self::Own(_))
+    }
+
+    /// What of it is one's own.
+    pub fn own(&self) -> Option<OwnBalancing> {
+        match self {
+            Self::Own(program) => Some(OwnBalancing::Switches(program.clone())),
+            Self::Senders(spraying) => spraying.own().cloned().map(OwnBalancing::Senders),
+            _ => None,
+        }
     }
 
     /// The balancer of a switch; none for flow hash.

@@ -36,7 +36,7 @@ mod telemetry;
 pub mod uet;
 
 pub use actions::{Acted, Action, Actions};
-pub use balancing::{Balancer, BalancerProgram, Balancing, Choice};
+pub use balancing::{Balancer, BalancerProgram, Balancing, Choice, OwnBalancing};
 pub use discipline::{Discipline, DisciplineProgram};
 pub use packet::{Header, Kind, flags};
 pub use pool::{Opened, Pool};

@@ -117,6 +117,12 @@ impl Header {
     pub const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
+
+    /// Whether a sender that chooses paths puts the number of one into `cc_feedback`.
+    #[inline(always)]
+    pub const fn has_path_number(&self) -> bool {
+        matches!(self.kind, Kind::Data | Kind::Trimmed)
+    }
 }
 
 const _: () = assert!(core::mem::size_of::<Header>() == 48);

@@ -1,6 +1,8 @@
 //! The choice of paths at senders: the walks, penalties and recycled paths of uet-htsim's rules.
 
-use fanin_cc::paths::{Feedback, PathSelector, Paths, PathsKind};
+use fanin_cc::paths::{Feedback, PathSelector, Paths, PathsKind, Selector, SelectorInfo, SelectorProgram, Sprayer};
+use fanin_units::{MessageId, NodeId, Time};
+use std::sync::Arc;
 
 /// Paths with random numbers 3, 1003, 2003, ...: the first are 3 and 1003.
 fn paths(kind: PathsKind, count: u32) -> (Paths, impl FnMut() -> u32) {
@@ -89,16 +91,26 @@ fn a_timeout_freezes_the_ring_and_then_packets_explore() {
 fn a_selector_of_ones_own_is_asked_and_told() {
     struct Last(u16);
     impl PathSelector for Last {
-        fn next_path(&mut self, psn: u32, window: u64, draw: &mut dyn FnMut() -> u32) -> u16 {
-            self.0 + psn as u16 + window as u16 + draw() as u16
+        fn next_path(&mut self, now: Time, psn: u32, window: u64) -> u16 {
+            self.0 + now.as_ps() as u16 + psn as u16 + window as u16
         }
-        fn feedback(&mut self, path: u16, _: Feedback, _: u64) {
+        fn feedback(&mut self, _: Time, path: u16, _: Feedback) {
             self.0 = path;
         }
     }
-    let mut p = Paths::Own(Box::new(Last(0)));
-    p.feedback(100, Feedback::Good, 0);
-    assert_eq!(p.next_path(20, 3, &mut || 4), 127);
+    #[derive(Debug)]
+    struct Lasts;
+    impl SelectorProgram for Lasts {
+        fn build(&self, sender: &SelectorInfo) -> Box<dyn PathSelector> {
+            Box::new(Last(sender.paths as u16))
+        }
+    }
+    let (flow, from, to) = (MessageId(1), NodeId(2), NodeId(3));
+    let sender = SelectorInfo { now: Time::ZERO, flow, from, to, paths: 128, seed: 4 };
+    let mut p = Sprayer::new(&Selector::Own(Arc::new(Lasts)), &sender);
+    assert_eq!(p.next_path(Time::from_ps(4), 20, 3), 155);
+    p.feedback(Time::ZERO, 100, Feedback::Good);
+    assert_eq!(p.next_path(Time::from_ps(4), 20, 3), 127);
     for (id, _) in PathsKind::NAMES {
         assert!(PathsKind::named(id).is_some());
     }

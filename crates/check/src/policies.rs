@@ -13,12 +13,12 @@ use serde_json::Map;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Makes a policy of load balancing anew.
+/// Makes a policy of load balancing of switches anew.
 pub type MakesBalancer<'a> = &'a dyn Fn() -> Arc<dyn BalancerProgram>;
 /// Makes a queue discipline anew.
 pub type MakesDiscipline<'a> = &'a dyn Fn() -> Arc<dyn DisciplineProgram>;
 
-const SWITCHES: u8 = 3;
+pub const SWITCHES: u8 = 3;
 const PORTS: u8 = 8;
 /// Of every port.
 const LINE: Rate = Rate::from_gbps(10);
@@ -76,15 +76,15 @@ fn packet() -> impl Strategy<Value = Packet> {
     })
 }
 
-/// What happens at a switch, so long after the event before.
+/// What happens at a switch, or at a sender, so long after the event before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct At<E> {
+pub struct At<E> {
     after: Time,
     switch: u8,
     event: E,
 }
 
-fn at_switches<E: std::fmt::Debug + Clone>(event: impl Strategy<Value = E>) -> impl Strategy<Value = Vec<At<E>>> {
+pub fn at_switches<E: std::fmt::Debug + Clone>(event: impl Strategy<Value = E>) -> impl Strategy<Value = Vec<At<E>>> {
     let after =
         prop_oneof![(0u64..2_000).prop_map(Time::from_ns), (1u64..200).prop_map(Time::from_us), Just(Time::ZERO),];
     let one = (after, 0..SWITCHES, event).prop_map(|(after, switch, event)| At { after, switch, event });
@@ -92,7 +92,7 @@ fn at_switches<E: std::fmt::Debug + Clone>(event: impl Strategy<Value = E>) -> i
 }
 
 /// Simpler forms of an event.
-trait Event: Copy + PartialEq + std::fmt::Debug {
+pub trait Event: Copy + PartialEq + std::fmt::Debug {
     fn simpler(self) -> Vec<Self>;
 }
 
@@ -118,8 +118,10 @@ impl<E: Event> Case for Vec<At<E>> {
     }
 }
 
-/// The policy of one switch, with the queues there.
-trait Model {
+/// The policy of one switch, with the queues there, or of one sender.
+pub trait Model {
+    /// Where it is, in words.
+    const PLACE: &'static str = "switch";
     type Event: Event;
     /// What happened, in words, and what the policy answered.
     fn step(&mut self, now: Time, event: Self::Event) -> Result<String, Broken>;
@@ -155,7 +157,7 @@ impl<M: Model> Switches<'_, M> {
             Err(broken) => (broken.detail.clone(), Err(Broken { at: now, ..broken })),
         };
         if !said.is_empty() {
-            self.log.push((now, switch, number, format!("switch {switch}: {said}")));
+            self.log.push((now, switch, number, format!("{} {switch}: {said}", M::PLACE)));
         }
         kept
     }
@@ -175,10 +177,10 @@ impl<M: Model> Switches<'_, M> {
 }
 
 /// Runs the policies of all switches, given with the first failure of one, if there is any.
-type Runs<'a, M> = &'a mut dyn FnMut(Vec<M>, &dyn Fn() -> Option<Failure>);
+pub type Runs<'a, M> = &'a mut dyn FnMut(Vec<M>, &dyn Fn() -> Option<Failure>);
 
 /// One case, twice.
-fn twice<M: Model>(build: &dyn Fn(Runs<'_, M>), case: &[At<M::Event>]) -> Result<(), Found> {
+pub fn twice<M: Model>(build: &dyn Fn(Runs<'_, M>), case: &[At<M::Event>]) -> Result<(), Found> {
     let mut now = Time::from_us(1);
     let mut events = Vec::new();
     for (number, one) in case.iter().enumerate() {
@@ -202,7 +204,7 @@ fn twice<M: Model>(build: &dyn Fn(Runs<'_, M>), case: &[At<M::Event>]) -> Result
     for (at, _, number, said) in &first {
         let other = again.iter().find(|(.., other, _)| other == number).map_or("nothing", |(.., said)| said);
         if other != said {
-            let detail = format!("first: {said}; in the replay, one switch after the other: {other}");
+            let detail = format!("first: {said}; in the replay, one {} after the other: {other}", M::PLACE);
             let broken = Broken { rule: "a replay gives the same answers", detail, at: *at };
             let before = first.iter().filter(|(.., other, _)| other <= number);
             let events = before.map(|(at, _, _, said)| (*at, said.clone())).collect();

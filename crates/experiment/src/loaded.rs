@@ -2,7 +2,7 @@
 //! ones. Each is found by its id.
 
 use fanin_cc::own::{Params, Program};
-use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram, Settings, SettingsError};
+use fanin_cc::{Balancing, DisciplineProgram, OwnBalancing, Settings, SettingsError};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -55,13 +55,13 @@ impl Kind for dyn Program {
     }
 }
 
-impl Kind for dyn BalancerProgram {
+impl Kind for OwnBalancing {
     const NAME: &'static str = "policy of load balancing";
     fn built_in() -> Vec<&'static str> {
         Balancing::NAMES.map(|(id, _)| id).to_vec()
     }
     fn table() -> &'static Table<Self> {
-        static TABLE: Table<dyn BalancerProgram> = RwLock::new(BTreeMap::new());
+        static TABLE: Table<OwnBalancing> = RwLock::new(BTreeMap::new());
         &TABLE
     }
 }
@@ -123,7 +123,7 @@ pub fn forget() {
         P::table().write().unwrap_or_else(PoisonError::into_inner).clear();
     }
     clear::<dyn Program>();
-    clear::<dyn BalancerProgram>();
+    clear::<OwnBalancing>();
     clear::<dyn DisciplineProgram>();
     LOADS.fetch_add(1, Ordering::SeqCst);
 }

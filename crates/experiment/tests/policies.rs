@@ -2,7 +2,8 @@
 //! test program of its own.
 
 use fanin_cc::{
-    Balancer, BalancerProgram, Balancing, Choice, Discipline, DisciplineProgram, Header, Queued, SwitchInfo, Verdict,
+    Balancer, BalancerProgram, Balancing, Choice, Discipline, DisciplineProgram, Header, OwnBalancing, Queued,
+    SwitchInfo, Verdict,
 };
 use fanin_experiment::loaded::{self, Kind, Loaded};
 use fanin_experiment::{CheckedSpec, Problems, Spec};
@@ -60,7 +61,7 @@ fn load_idle(balancing: &'static str, discipline: &'static str) {
         };
         loaded::load(Loaded { id, manual: String::new(), defaults, make: Box::new(make) }).unwrap();
     }
-    idle::<dyn BalancerProgram>(balancing, || Arc::new(Idle));
+    idle::<OwnBalancing>(balancing, || Arc::new(OwnBalancing::Switches(Arc::new(Idle))));
     idle::<dyn DisciplineProgram>(discipline, || Arc::new(Idle));
 }
 

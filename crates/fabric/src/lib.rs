@@ -22,6 +22,7 @@ mod failure;
 mod flows;
 mod graph_records;
 mod graphs;
+mod ideal;
 mod layout;
 mod links;
 mod message;

@@ -263,7 +263,7 @@ impl Paths {
             link: walked.first().copied(),
             path: (key, source_route.finish(reaches)),
             info: self.plan.path_info(&self.plan.routes, &walked, overhead),
-            ideal: self.plan.ideal(&walked, bytes),
+            ideal: self.plan.ideal(&self.plan.routes, &walked, to, bytes),
             hops: walked.len() as u16,
         }
     }

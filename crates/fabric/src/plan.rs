@@ -6,7 +6,6 @@ use crate::path::key;
 use crate::port::PortIx;
 use crate::routing::{Links, Routes};
 use fanin_cc::{HeaderOverhead, PathInfo, Settings};
-use fanin_endpoint::host::ENDLESS;
 use fanin_endpoint::shaper::{ps_per_byte, tx_time};
 use fanin_engine::Streams;
 use fanin_units::{NodeId, PortId, Rate, Time};
@@ -53,6 +52,8 @@ pub(crate) struct Plan {
     pub routes: Arc<Routes>,
     /// Largest data packet on the wire.
     pub largest: u32,
+    /// See [`spreads`](crate::ideal::spreads).
+    pub spreads: bool,
     /// By link: see [`ps_per_byte`].
     ps_per_byte: Vec<u32>,
 }
@@ -82,7 +83,9 @@ impl Plan {
         };
         let far_ends = (0..2 * config.graph.links.len() as u32).map(far_end).collect();
         let ps_per_byte = config.graph.links.iter().map(|link| ps_per_byte(link.rate)).collect();
-        Self { far_ends, routes: Arc::new(routes), layout: Arc::new(layout), streams, largest, ps_per_byte, config }
+        let spreads = crate::ideal::spreads(&config.balancing, &config.graph);
+        let (routes, layout) = (Arc::new(routes), Arc::new(layout));
+        Self { far_ends, routes, layout, streams, largest, spreads, ps_per_byte, config }
     }
 
     /// The hash key of a path: `name` is that of its message, or of its pair of hosts, and `back` the direction.
@@ -107,33 +110,5 @@ impl Plan {
             network_rtt: routes.network_rtt,
             ..PathInfo::new(first, base_rtt, self.config.packet.payload as u32, wire)
         }
-    }
-
-    /// Completion time of a message alone on a path, store-and-forward. It is the same under
-    /// every scheme: what a scheme adds to its packets is its cost and no part of the ideal.
-    pub fn ideal(&self, walked: &[PortId], bytes: u64) -> Time {
-        if bytes >= ENDLESS || walked.is_empty() {
-            return Time::NEVER;
-        }
-        let payload = self.config.packet.payload as u64;
-        let header = self.config.packet.header as u64;
-        let full = (payload + header) as u32;
-        let before_last = (bytes - 1) / payload;
-        let last = (bytes - before_last * payload + header) as u32;
-        // The k full packets form a pipeline: at each link, the last of them is done after one transmission time of
-        // each link so far and k-1 more of the slowest; then the last packet follows.
-        let (mut sum, mut slowest, mut done, mut delays) = (0u64, 0u64, 0u64, 0u64);
-        for port in walked {
-            let link = self.speed(*port);
-            let packet = link.tx_time(full).as_ps();
-            sum += packet;
-            slowest = slowest.max(packet);
-            // A huge message over a slow link may take longer than the clock can represent.
-            let behind_first = before_last.saturating_sub(1).saturating_mul(slowest);
-            let full_done = if before_last == 0 { 0 } else { sum.saturating_add(behind_first) };
-            done = done.max(full_done).saturating_add(link.tx_time(last).as_ps());
-            delays += link.delay.as_ps();
-        }
-        Time::from_ps(done.saturating_add(delays))
     }
 }

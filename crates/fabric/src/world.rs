@@ -271,7 +271,10 @@ impl<Q: EventQueue> Io for World<Q> {
                     PathInfo { id: query.message, from: query.from, to: query.to, ..info }
                 }
             },
-            ideal: if needs == Needs::Info { Time::NEVER } else { self.net.plan().ideal(&walked, record.bytes) },
+            ideal: match needs {
+                Needs::Info => Time::NEVER,
+                _ => self.net.plan().ideal(self.net.routes(), &walked, query.to, record.bytes),
+            },
             hops: walked.len() as u16,
         };
         self.scratch = walked;

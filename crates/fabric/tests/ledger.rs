@@ -39,7 +39,7 @@ fn check_counts(sim: &Simulation) {
     assert_eq!(ports.iter().map(|p| p.pauses).sum::<u64>(), sim.incidents().seen.pauses);
     let outages = sim.config().graph.links.iter().any(|l| !l.outages.is_empty());
     // Nor is the ideal, which is of one path, a bound where packets take several.
-    let sprays: Vec<bool> = sim.traffic_configs().map(|traffic| traffic.endpoint.spraying.is_some()).collect();
+    let sprays: Vec<bool> = sim.traffic_configs().map(|traffic| traffic.spraying.is_some()).collect();
     for (case, flow) in flows.iter().enumerate() {
         assert!(flow.delivered <= flow.bytes, "{case}: {flow:?}");
         assert_eq!(flow.finished.is_some(), flow.delivered == flow.bytes, "{case}: {flow:?}");
@@ -96,7 +96,7 @@ proptest! {
         prop_assert_eq!(drops, Drops { buffer: drops.buffer, ..credits }, "only lossy classes lose packets");
         if matches!(case.config.buffer, BufferPolicy::Unlimited) {
             prop_assert_eq!(drops, credits);
-            let sprays = case.traffics.iter().any(|traffic| traffic.endpoint.spraying.is_some());
+            let sprays = case.traffics.iter().any(|traffic| traffic.spraying.is_some());
             prop_assert!(sprays || sim.totals().hosts.nacks == 0, "only sprayed packets overtake each other");
         }
     }

@@ -5,7 +5,7 @@ use fanin_cc::paths::{PathsKind, Spraying};
 use fanin_cc::{Discipline, DisciplineProgram, Header, Kind, Queued, SwitchInfo, Verdict, flags};
 use fanin_fabric::topology::{FatTree, Graph, LeafSpine};
 use fanin_fabric::*;
-use fanin_units::{NodeId, Time};
+use fanin_units::{NodeId, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -22,17 +22,17 @@ fn sprayed(kind: PathsKind, paths: u32) -> TrafficConfig {
     let timeout = us(320);
     let nacks = Rules::UNORDERED;
     let rules = Rules { cap: Cap::Off, timeout_high: timeout, low_up_to: 0, nacks, tell_scheme: true };
-    let spraying = Some(Spraying { kind, paths });
     let recovery = Recovery::Selective(rules);
     TrafficConfig {
-        endpoint: EndpointConfig { timeout, recovery, spraying, ..EndpointConfig::default() },
+        endpoint: EndpointConfig { timeout, recovery, ..EndpointConfig::default() },
+        spraying: Some(Spraying::by(kind, paths)),
         ..traffic("dctcp-rate")
     }
 }
 
 /// Each host of the first leaf sends a message to one of the second.
 fn across(graph: Graph, traffic: TrafficConfig, packets: u64) -> Simulation {
-    let spraying = traffic.endpoint.spraying.unwrap();
+    let spraying = traffic.spraying.clone().unwrap();
     let classes = vec![class(false, Marking::Step { above: 30_000, at: MarkAt::Enqueue })];
     let config = NetworkConfig { balancing: Balancing::Senders(spraying), classes, ..network(graph) };
     let messages = (0..8).map(|src| message(ns(u64::from(src) * 90), src, 8 + src, packets * PAYLOAD)).collect();
@@ -72,7 +72,7 @@ fn a_number_is_a_path() {
     // With two paths each flow crosses two spines at most.
     for src in 0..8 {
         let traffic = sprayed(PathsKind::Oblivious, 2);
-        let balancing = Balancing::Senders(traffic.endpoint.spraying.unwrap());
+        let balancing = Balancing::Senders(traffic.spraying.clone().unwrap());
         let config = NetworkConfig { balancing, ..network(fabric()) };
         let mut sim = simulation(config, vec![traffic], vec![message(Time::ZERO, src, 15 - src, 200 * PAYLOAD)]);
         finish(&mut sim);
@@ -81,16 +81,43 @@ fn a_number_is_a_path() {
     }
 }
 
+/// The same where all links of one spine have a tenth of their rate.
+fn slow() -> Graph {
+    let mut graph = fabric();
+    for link in graph.links.iter_mut().filter(|link| link.a.0 == SPINE || link.b.0 == SPINE) {
+        link.rate = gbps(1);
+    }
+    graph
+}
+
+#[test]
+fn the_ideal_of_sprayed_packets_has_the_fastest_paths() {
+    let ideals = |graph, traffic| {
+        let sim = across(graph, traffic, 500);
+        let flows = sim.flows();
+        assert!(flows.iter().all(|flow| flow.finished - flow.start >= flow.ideal));
+        flows.iter().map(|flow| flow.ideal).collect::<BTreeSet<_>>()
+    };
+    let even = ideals(fabric(), sprayed(PathsKind::Reps, 128));
+    assert_eq!(even.len(), 1);
+    assert_eq!(ideals(slow(), sprayed(PathsKind::Reps, 128)), even);
+
+    // Hosts have 10 Gb/s, and each of eight paths 2 Gb/s: packets wait for each other at the links of hosts alone.
+    let (host_link, fabric_link) = (cable(gbps(10), ns(500)), cable(gbps(2), ns(500)));
+    let graph = LeafSpine { leaves: 2, hosts: 8, spines: 8, host_link, fabric_link }.build().unwrap();
+    let traffic = sprayed(PathsKind::Oblivious, 1024);
+    let balancing = Balancing::Senders(traffic.spraying.clone().unwrap());
+    let config = NetworkConfig { balancing, ..network(graph) };
+    let mut sim = simulation(config, vec![traffic], vec![message(Time::ZERO, 0, 8, 100 * PAYLOAD)]);
+    finish(&mut sim);
+    let flow = sim.flows()[0];
+    let at = |rate: Rate, packets: u64| rate.tx_time(packets * u64::from(PACKET.payload + PACKET.header));
+    assert_eq!(flow.ideal, at(gbps(10), 101) + at(gbps(2), 2) + us(2));
+    assert!(flow.finished - flow.start >= flow.ideal);
+}
+
 #[test]
 fn reps_avoids_a_slow_link_and_oblivious_does_not() {
-    let slow = || {
-        let mut graph = fabric();
-        // All links of one spine have a tenth of their rate.
-        for link in graph.links.iter_mut().filter(|link| link.a.0 == SPINE || link.b.0 == SPINE) {
-            link.rate = gbps(1);
-        }
-        graph
-    };
     let last = |kind| across(slow(), sprayed(kind, 128), 500).flows().iter().map(|flow| flow.finished).max().unwrap();
     let (reps, bitmap, oblivious) = (last(PathsKind::Reps), last(PathsKind::Bitmap), last(PathsKind::Oblivious));
     // Alone 500 packets take 600 us.
@@ -136,7 +163,7 @@ fn noted(traffic: TrafficConfig) -> Vec<(NodeId, u16, Header)> {
     let seen = Seen::default();
     let config = NetworkConfig {
         classes: vec![class(false, Marking::Step { above: 2_000, at: MarkAt::Enqueue })],
-        balancing: Balancing::Senders(traffic.endpoint.spraying.unwrap()),
+        balancing: Balancing::Senders(traffic.spraying.clone().unwrap()),
         buffer: BufferPolicy::PerPort { bytes: 6_000, pfc: Pfc { headroom: None, xon_offset: None } },
         trimming: Some(Trimming { size: 64, headers: 100_000, ..Trimming::default() }),
         discipline: Some(Arc::new(Noted(seen.clone(), NodeId::NONE))),
@@ -175,8 +202,9 @@ fn packets_of_a_flow_with_the_same_number_take_the_same_ports() {
 
 #[test]
 fn an_answer_has_the_number_of_the_packet_that_it_answers() {
-    let go_back_n = EndpointConfig { recovery: Recovery::GoBackN, ..sprayed(PathsKind::Bitmap, 64).endpoint };
-    for traffic in [sprayed(PathsKind::Bitmap, 64), TrafficConfig { endpoint: go_back_n, ..traffic("dctcp-rate") }] {
+    let selective = sprayed(PathsKind::Bitmap, 64);
+    let endpoint = EndpointConfig { recovery: Recovery::GoBackN, ..selective.endpoint };
+    for traffic in [selective.clone(), TrafficConfig { endpoint, ..selective }] {
         let seen = noted(traffic);
         // A flow sends one packet at a time, so that its time names it.
         let sent: BTreeMap<_, u32> = seen
@@ -198,7 +226,7 @@ fn an_answer_has_the_number_of_the_packet_that_it_answers() {
 #[test]
 fn answers_say_that_a_packet_was_marked_where_the_receiver_of_the_scheme_does_not() {
     // DCQCN's receivers send notifications of their own, and its ACKs echo nothing.
-    let seen = noted(TrafficConfig { endpoint: sprayed(PathsKind::Bitmap, 64).endpoint, ..traffic("dcqcn") });
+    let seen = noted(TrafficConfig { scheme: traffic("dcqcn").scheme, ..sprayed(PathsKind::Bitmap, 64) });
     // Marked on the way to the second leaf, whose own queue to the receiver may mark as well.
     let marked: BTreeSet<_> = seen
         .iter()
@@ -219,12 +247,12 @@ fn answers_say_that_a_packet_was_marked_where_the_receiver_of_the_scheme_does_no
 fn a_permutation_under_ultra_ethernet_ends_with_an_ack_for_several_packets() {
     let last = |kind| {
         let graph = FatTree { k: 6, link: cable(gbps(100), us(1)) }.build().unwrap();
-        let mut traffic = TrafficConfig { endpoint: sprayed(kind, 64).endpoint, ..traffic("nscc") };
+        let mut traffic = TrafficConfig { scheme: traffic("nscc").scheme, ..sprayed(kind, 64) };
         (traffic.endpoint.ack_chunk, traffic.endpoint.timeout) = (16 << 10, us(100));
         let marking = Marking::Step { above: 37_000, at: MarkAt::Dequeue };
         let config = NetworkConfig {
             packet: PacketSizes { payload: 4086, header: 64, ack: 64, ..PACKET },
-            balancing: Balancing::Senders(traffic.endpoint.spraying.unwrap()),
+            balancing: Balancing::Senders(traffic.spraying.clone().unwrap()),
             classes: vec![class(false, marking)],
             buffer: BufferPolicy::PerPort { bytes: 178_450, pfc: Pfc { headroom: None, xon_offset: None } },
             trimming: Some(Trimming { either: true, ..Trimming::default() }),

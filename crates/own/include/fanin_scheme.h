@@ -4,7 +4,8 @@
  * its parameters, and functions ("hooks") of up to three roles: `sender`, one per flow, says how much the flow may
  * send; `receiver`, one per host, holds ACKs back, puts fields on them, sends CNPs and credits; `switch_program`, one
  * per switch, routes, marks and drops packets and measures queues. `fanin_balancer` and `fanin_discipline` describe a
- * policy of the whole network, which runs per switch and goes with every scheme.
+ * policy of the whole network, which runs per switch and goes with every scheme; `fanin_selector` one that runs per
+ * sender of RDMA and chooses the path of each of its packets, by a number in it that switches hash.
  * Units: times are picoseconds since the start of the run, rates are bit/s, sizes are bytes. Yes and no are 1 and 0.
  * Every hook may be NULL where its comment does not call it required: then what it calls the default happens.
  * State (`me`) is allocated by Fanin, zeroed and aligned to 16 bytes, and freed without notice: keep no other memory.
@@ -239,8 +240,27 @@ struct fanin_policy {
     void (*on_dequeue)(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx);
 };
 
+/* A sender that begins to choose paths: the seed of its own random numbers, `network.paths` of the spec, the number of
+   its flow's first message in the run, the hosts. */
+typedef struct { uint64_t seed; uint32_t paths, flow, from, to; } fanin_selector_info;
+enum { FANIN_GOOD = 0, FANIN_MARKED = 1, FANIN_TRIMMED = 2, FANIN_TIMEOUT = 3 }; /* what became of a packet */
+struct fanin_selector {
+    uint32_t version, struct_size; /* FANIN_SCHEME_VERSION, and sizeof(struct fanin_selector) */
+    const char *id, *manual;       /* as the parameters and `check`: as in fanin_scheme */
+    const fanin_parameter *parameters;
+    const char *(*check)(const fanin_value *parameters);
+    uint32_t parameter_count;
+    uint64_t size; /* of the state of a sender, `me` */
+    void (*open)(void *me, const fanin_selector_info *info, fanin_cx *cx);
+    /* Required: the path, 0 to 65535, of the packet with this number; the congestion window has `window` packets. */
+    uint32_t (*next_path)(void *me, uint32_t number, uint64_t window, fanin_cx *cx);
+    /* What became of a packet of this path, one of the four; after a timeout the path is not known, and 0. */
+    void (*feedback)(void *me, uint32_t path, uint32_t feedback, fanin_cx *cx);
+};
+
 FANIN_EXPORT const struct fanin_scheme *fanin_scheme(void);
 FANIN_EXPORT const struct fanin_policy *fanin_balancer(void);
+FANIN_EXPORT const struct fanin_selector *fanin_selector(void); /* instead of fanin_balancer */
 FANIN_EXPORT const struct fanin_policy *fanin_discipline(void);
 
 #ifdef __cplusplus

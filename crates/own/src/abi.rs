@@ -19,6 +19,10 @@ pub const ADMIT: u32 = 0;
 pub const MARK: u32 = 1;
 pub const DROP: u32 = 2;
 pub const TRIM: u32 = 3;
+pub const GOOD: u32 = 0;
+pub const MARKED: u32 = 1;
+pub const TRIMMED: u32 = 2;
+pub const TIMEOUT: u32 = 3;
 pub const NUMBER: u32 = 0;
 pub const INTEGER: u32 = 1;
 pub const BOOLEAN: u32 = 2;
@@ -407,4 +411,28 @@ pub struct Policy {
     pub choose: Option<extern "C" fn(State, &Packet, u32, *const Choice, u32, &mut Cx) -> u32>,
     pub on_enqueue: Option<extern "C" fn(State, &mut Packet, &Queue, &mut Cx) -> u32>,
     pub on_dequeue: Option<extern "C" fn(State, &mut Packet, &Queue, &mut Cx)>,
+}
+
+#[repr(C)]
+pub struct SelectorInfo {
+    pub seed: u64,
+    pub paths: u32,
+    pub flow: u32,
+    pub from: u32,
+    pub to: u32,
+}
+
+#[repr(C)]
+pub struct Selector {
+    pub version: u32,
+    pub struct_size: u32,
+    pub id: *const c_char,
+    pub manual: *const c_char,
+    pub parameters: *const Parameter,
+    pub check: Option<Check>,
+    pub parameter_count: u32,
+    pub size: u64,
+    pub open: Option<extern "C" fn(State, &SelectorInfo, &mut Cx)>,
+    pub next_path: Option<extern "C" fn(State, u32, u64, &mut Cx) -> u32>,
+    pub feedback: Option<extern "C" fn(State, u32, u32, &mut Cx)>,
 }

@@ -1,6 +1,7 @@
 //! Arguments and results of hooks, from Rust to C and back.
 
 use crate::abi;
+use fanin_cc::paths::NUMBER_CHANGED;
 use fanin_cc::{
     Ack, AckFields, AckPlan, Choice, Data, FlowInfo, Header, IntHop, Loss, MessageStart, NicInfo, Notice, PathInfo,
     PortView, Queued, ReceiverFlow, Sent, SwitchInfo, Telemetry, Trim, flags,
@@ -313,10 +314,18 @@ impl From<&Header> for abi::Packet {
 }
 
 impl abi::Packet {
-    /// Writes the scheme's own fields back.
-    pub fn write_to(&self, packet: &mut Header) {
+    /// Writes the scheme's own fields back. `numbered_paths` is that of the switch.
+    ///
+    /// # Errors
+    /// Where one of them is the number of the packet's path, and has changed.
+    #[inline(always)]
+    pub fn write_to(&self, packet: &mut Header, numbered_paths: bool) -> Result<(), &'static str> {
+        if numbered_paths && packet.cc_feedback != self.cc_feedback && packet.has_path_number() {
+            return Err(NUMBER_CHANGED);
+        }
         packet.cc_tag = self.cc_tag;
         packet.cc_feedback = self.cc_feedback;
+        Ok(())
     }
     /// Whether a hook has marked it. Only a packet that may be marked is.
     pub fn marks(&self, packet: &Header) -> bool {

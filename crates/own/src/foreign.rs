@@ -12,12 +12,15 @@ const LONGEST: usize = 1 << 20;
 unsafe impl Sync for abi::Scheme {}
 // SAFETY: as above.
 unsafe impl Sync for abi::Policy {}
+// SAFETY: as above.
+unsafe impl Sync for abi::Selector {}
 
 /// What a library describes.
 #[derive(Clone, Copy)]
 pub struct Descriptions {
     pub scheme: Option<&'static abi::Scheme>,
     pub balancer: Option<&'static abi::Policy>,
+    pub selector: Option<&'static abi::Selector>,
     pub discipline: Option<&'static abi::Policy>,
 }
 
@@ -51,16 +54,20 @@ pub fn open(path: &Path) -> Result<Descriptions, String> {
         let found = unsafe { library.get::<extern "C" fn() -> *const c_void>(name.as_bytes()) };
         found.ok().map(|entry| entry())
     };
-    let (scheme, balancer, discipline) = (entry("fanin_scheme"), entry("fanin_balancer"), entry("fanin_discipline"));
-    if scheme.is_none() && balancer.is_none() && discipline.is_none() {
-        return Err("it exports no function fanin_scheme, fanin_balancer or fanin_discipline: include fanin_scheme.h \
-                    and write `const struct fanin_scheme *fanin_scheme(void) { return &my_scheme; }`, or one of the \
-                    others likewise"
-            .to_string());
+    let (scheme, discipline) = (entry("fanin_scheme"), entry("fanin_discipline"));
+    let (balancer, selector) = (entry("fanin_balancer"), entry("fanin_selector"));
+    if scheme.is_none() && balancer.is_none() && selector.is_none() && discipline.is_none() {
+        return Err(
+            "it exports no function fanin_scheme, fanin_balancer, fanin_selector or fanin_discipline: include \
+                    fanin_scheme.h and write `const struct fanin_scheme *fanin_scheme(void) { return &my_scheme; }`, \
+                    or one of the others likewise"
+                .to_string(),
+        );
     }
     Ok(Descriptions {
         scheme: described(scheme, "fanin_scheme", "fanin_scheme")?,
         balancer: described(balancer, "fanin_balancer", "fanin_policy")?,
+        selector: described(selector, "fanin_selector", "fanin_selector")?,
         discipline: described(discipline, "fanin_discipline", "fanin_policy")?,
     })
 }
@@ -70,6 +77,7 @@ pub fn open(path: &Path) -> Result<Descriptions, String> {
 trait Description: Sync + 'static {}
 impl Description for abi::Scheme {}
 impl Description for abi::Policy {}
+impl Description for abi::Selector {}
 
 /// The description that a library's function has returned, if it has that function.
 fn described<T: Description>(

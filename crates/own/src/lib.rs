@@ -1,5 +1,5 @@
-//! Schemes, load balancing and queue disciplines in shared libraries: in C, or in any language that exports functions
-//! of C.
+//! Schemes, load balancing of switches and of senders, and queue disciplines in shared libraries: in C, or in any
+//! language that exports functions of C.
 //!
 //! [`load`] opens a library that implements `include/fanin_scheme.h` and makes what it has known to this process, as
 //! [`fanin_experiment::loaded`] knows all that is loaded at run time. Its hooks are called with the arguments
@@ -14,6 +14,7 @@ mod library;
 mod policy;
 mod program;
 mod receiver;
+mod selector;
 mod sender;
 mod state;
 mod switch;

@@ -4,9 +4,10 @@ use crate::calls::{Inner, Roles};
 use crate::foreign::Descriptions;
 use crate::policy::MadePolicy;
 use crate::program::Made;
+use crate::selector::MadeSelector;
 use crate::{abi, foreign};
 use fanin_cc::schemes::own::{About, Program};
-use fanin_cc::{BalancerProgram, CreditQueue, DisciplineProgram, HeaderOverhead, Sharing, Transport};
+use fanin_cc::{CreditQueue, DisciplineProgram, HeaderOverhead, OwnBalancing, Sharing, Transport};
 use fanin_experiment::loaded::{self, Kind, Loaded};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ impl std::error::Error for LoadError {}
 pub struct Ids {
     /// Of its scheme.
     pub scheme: Option<&'static str>,
-    /// Of its load balancing.
+    /// Of its load balancing, of switches or of senders.
     pub balancer: Option<&'static str>,
     /// Of its queue discipline.
     pub discipline: Option<&'static str>,
@@ -60,7 +61,14 @@ pub fn load(path: &Path) -> Result<Ids, LoadError> {
     let found = open(path).map_err(error)?;
     // All are checked before the first one is known.
     let scheme = found.scheme.map(|scheme| of_scheme(scheme, &place)).transpose().map_err(error)?;
-    let balancer = found.balancer.map(|policy| of_balancer(policy, &place)).transpose().map_err(error)?;
+    let balancer = match (found.balancer, found.selector) {
+        (Some(_), Some(_)) => {
+            let both = "it exports both fanin_balancer and fanin_selector, and a network has one load balancing";
+            return Err(error(format!("{both}: put each into a library of its own")));
+        }
+        (Some(policy), None) => Some(of_balancer(policy, &place).map_err(error)?),
+        (None, selector) => selector.map(|selector| of_selector(selector, &place)).transpose().map_err(error)?,
+    };
     let discipline = found.discipline.map(|policy| of_discipline(policy, &place)).transpose().map_err(error)?;
     let scheme = scheme.map(known).transpose().map_err(error)?;
     let balancer = balancer.map(known).transpose().map_err(error)?;
@@ -104,14 +112,30 @@ fn of_scheme(scheme: &'static abi::Scheme, place: &str) -> Result<Loaded<dyn Pro
     Ok(described.loaded(roles, |inner| Arc::new(Made(inner)) as Arc<dyn Program>))
 }
 
-/// The load balancing that a description describes.
-fn of_balancer(policy: &'static abi::Policy, place: &str) -> Result<Loaded<dyn BalancerProgram>, String> {
+/// The load balancing of switches that a description describes.
+fn of_balancer(policy: &'static abi::Policy, place: &str) -> Result<Loaded<OwnBalancing>, String> {
     if policy.choose.is_none() || policy.on_enqueue.is_some() || policy.on_dequeue.is_some() {
         return Err("its fanin_balancer() has other hooks than `open` and `choose`, or no `choose`".into());
     }
     let described = Described::of_policy(policy, "balancer", place)?;
-    loaded::check_id::<dyn BalancerProgram>(described.id)?;
-    Ok(described.loaded(move || policy, |inner| Arc::new(MadePolicy(inner)) as Arc<dyn BalancerProgram>))
+    loaded::check_id::<OwnBalancing>(described.id)?;
+    let made = |inner| Arc::new(OwnBalancing::Switches(Arc::new(MadePolicy(inner))));
+    Ok(described.loaded(move || policy, made))
+}
+
+/// The load balancing of senders that a description describes.
+fn of_selector(selector: &'static abi::Selector, place: &str) -> Result<Loaded<OwnBalancing>, String> {
+    if selector.next_path.is_none() {
+        return Err("its fanin_selector() has no `next_path`: every selector needs it".into());
+    }
+    if selector.size > MOST_STATE {
+        return Err(too_large("size", selector.size));
+    }
+    let table = (selector.parameters, selector.parameter_count);
+    let described = Described::new((selector.id, selector.manual), table, selector.check, ("selector", place))?;
+    loaded::check_id::<OwnBalancing>(described.id)?;
+    let made = |inner| Arc::new(OwnBalancing::Senders(Arc::new(MadeSelector(inner))));
+    Ok(described.loaded(move || selector, made))
 }
 
 /// The queue discipline that a description describes.

@@ -41,6 +41,8 @@ struct CPolicy {
     policy: Arc<Shared>,
     state: State,
     node: u32,
+    /// See [`SwitchInfo::numbered_paths`].
+    numbered_paths: bool,
     /// Whether a hook has failed: then none is called any more, and the defaults hold.
     failed: bool,
     /// What hooks count, which no result has.
@@ -54,7 +56,8 @@ impl CPolicy {
     fn open(policy: Arc<Shared>, switch: &SwitchInfo<'_>) -> Self {
         let (hooks, state) = (policy.of, State::new(policy.of.size));
         let (counts, choices) = (Actions::default(), Vec::new());
-        let mut policy = Self { policy, state, node: switch.node.0, failed: false, counts, choices };
+        let (node, numbered_paths) = (switch.node.0, switch.numbered_paths);
+        let mut policy = Self { policy, state, node, numbered_paths, failed: false, counts, choices };
         if let Some(open) = hooks.open {
             let ports: Vec<abi::Port> = switch.ports.iter().map(Into::into).collect();
             let info = abi::SwitchInfo::new(switch, &ports);
@@ -82,6 +85,14 @@ impl CPolicy {
             return None;
         }
         Some(result)
+    }
+
+    /// Writes what a hook has changed of a packet.
+    #[inline(always)]
+    fn write(&mut self, hook: &str, now: Time, c: &abi::Packet, packet: &mut Header) {
+        if let Err(problem) = c.write_to(packet, self.numbered_paths) {
+            self.fail(hook, now, problem);
+        }
     }
 
     #[cold]
@@ -127,7 +138,7 @@ impl Discipline for CPolicy {
         let Some(answer) = self.run("on_enqueue", now, |me, _, cx| hook(me, &mut c, &queue, cx)) else {
             return Verdict::Admit;
         };
-        c.write_to(queued.packet);
+        self.write("on_enqueue", now, &c, queued.packet);
         decided(answer, &c, queued.packet).unwrap_or_else(|problem| {
             self.fail("on_enqueue", now, &problem);
             Verdict::Admit
@@ -140,7 +151,7 @@ impl Discipline for CPolicy {
         if self.run("on_dequeue", now, |me, _, cx| hook(me, &mut c, &queue, cx)).is_none() {
             return false;
         }
-        c.write_to(queued.packet);
+        self.write("on_dequeue", now, &c, queued.packet);
         c.marks(queued.packet)
     }
 }

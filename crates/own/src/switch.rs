@@ -17,6 +17,8 @@ pub struct CSwitch {
     hooks: &'static abi::Switch,
     state: State,
     node: u32,
+    /// See [`SwitchInfo::numbered_paths`].
+    numbered_paths: bool,
     now: Time,
     /// Whether a hook has failed: then none is called any more, and the defaults hold.
     failed: bool,
@@ -27,7 +29,8 @@ impl CSwitch {
     /// A switch comes up.
     pub fn open(scheme: Arc<Inner>, switch: &SwitchInfo<'_>) -> Self {
         let (hooks, state, now) = (scheme.of.switch, State::new(scheme.of.switch.size), Time::ZERO);
-        let mut program = Self { wake_at: abi::NEVER, hooks, state, node: switch.node.0, now, failed: false, scheme };
+        let (node, numbered_paths) = (switch.node.0, switch.numbered_paths);
+        let mut program = Self { wake_at: abi::NEVER, hooks, state, node, numbered_paths, now, failed: false, scheme };
         if let Some(open) = hooks.open {
             let ports: Vec<abi::Port> = switch.ports.iter().map(Into::into).collect();
             let info = abi::SwitchInfo::new(switch, &ports);
@@ -62,6 +65,14 @@ impl CSwitch {
     fn fail(&mut self, hook: &str, problem: &str) {
         self.failed = true;
         self.scheme.fail(hook, &format!("switch {}", self.node), self.now, problem);
+    }
+
+    /// Writes what a hook has changed of a packet.
+    #[inline(always)]
+    fn write(&mut self, hook: &str, c: &abi::Packet, packet: &mut Header) {
+        if let Err(problem) = c.write_to(packet, self.numbered_paths) {
+            self.fail(hook, problem);
+        }
     }
 
     #[cold]
@@ -106,7 +117,7 @@ impl SwitchProgram for CSwitch {
             self.lacks("switch_program.route", named, ports.count());
             return minimal;
         }
-        c.write_to(packet);
+        self.write("switch_program.route", &c, packet);
         to as u16
     }
     fn on_enqueue(&mut self, packet: &mut Queued<'_>, cx: &mut C<'_>) -> Verdict {
@@ -115,7 +126,7 @@ impl SwitchProgram for CSwitch {
         let verdict = self.run("switch_program.on_enqueue", cx.now, cx.actions, |me, cx| hook(me, &mut c, &queue, cx));
         let Some(verdict) = verdict.filter(|_| !self.failed) else { return Verdict::Admit };
         if packet.own {
-            c.write_to(packet.packet);
+            self.write("switch_program.on_enqueue", &c, packet.packet);
         }
         decided(verdict, &c, packet.packet).unwrap_or_else(|problem| {
             self.fail("switch_program.on_enqueue", &problem);
@@ -130,7 +141,7 @@ impl SwitchProgram for CSwitch {
             return;
         }
         if packet.own {
-            c.write_to(packet.packet);
+            self.write("switch_program.on_dequeue", &c, packet.packet);
         }
         if c.marks(packet.packet) {
             packet.packet.flags |= flags::CE;

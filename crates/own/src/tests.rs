@@ -102,6 +102,10 @@ fn the_structs_are_those_of_the_header() {
         Policy = "struct fanin_policy" {
             version struct_size id manual parameters check parameter_count size open choose on_enqueue on_dequeue
         }
+        SelectorInfo = "fanin_selector_info" { seed paths flow from to }
+        Selector = "struct fanin_selector" {
+            version struct_size id manual parameters check parameter_count size open next_path feedback
+        }
         Parameter = "fanin_parameter" { name doc initial smallest largest kind }
         Scheme = "struct fanin_scheme" {
             version struct_size id manual parameters check parameter_count transport no_ecn needs_marks telemetry
@@ -128,6 +132,10 @@ fn the_structs_are_those_of_the_header() {
         ("FANIN_MARK", abi::MARK),
         ("FANIN_DROP", abi::DROP),
         ("FANIN_TRIM", abi::TRIM),
+        ("FANIN_GOOD", abi::GOOD),
+        ("FANIN_MARKED", abi::MARKED),
+        ("FANIN_TRIMMED", abi::TRIMMED),
+        ("FANIN_TIMEOUT", abi::TIMEOUT),
         ("FANIN_NUMBER", abi::NUMBER),
         ("FANIN_INTEGER", abi::INTEGER),
         ("FANIN_BOOLEAN", abi::BOOLEAN),

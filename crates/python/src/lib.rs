@@ -10,7 +10,7 @@ mod own;
 use arrow::{ArrowTable, FlowTable};
 use errors::{LimitError, SpecError};
 use fanin_cc::own::Program;
-use fanin_cc::{BalancerProgram, Balancing, DisciplineProgram};
+use fanin_cc::{DisciplineProgram, OwnBalancing};
 use fanin_experiment::built::Built;
 use fanin_experiment::explain::Cost;
 use fanin_experiment::loaded::{self, Kind};
@@ -199,7 +199,7 @@ fn explain(py: Python<'_>, spec: Given) -> PyResult<String> {
 /// Whether a program of the run is in Python.
 fn interpreted(built: &Built) -> bool {
     let mut schemes = built.traffics.iter().filter_map(|traffic| traffic.scheme.loaded());
-    let balances = matches!(&built.network.balancing, Balancing::Own(program) if program.interpreted());
+    let balances = built.network.balancing.own().is_some_and(|program| program.interpreted());
     let queues = built.network.discipline.as_ref().is_some_and(|program| program.interpreted());
     balances || queues || schemes.any(|program| program.interpreted())
 }
@@ -759,7 +759,7 @@ fn policies(kind: &str) -> PyResult<Vec<(&'static str, String)>> {
         loaded::all::<P>().iter().map(|loaded| (loaded.id, loaded.manual.clone())).collect()
     }
     match kind {
-        "balancing" => Ok(of::<dyn BalancerProgram>()),
+        "balancing" => Ok(of::<OwnBalancing>()),
         "discipline" => Ok(of::<dyn DisciplineProgram>()),
         other => Err(PyValueError::new_err(format!("kind is \"balancing\" or \"discipline\", not \"{other}\""))),
     }

@@ -12,88 +12,107 @@ pub const MOST_HOSTS: u32 = 64;
 /// Largest payload that fits into a frame with all headers.
 const MOST_PAYLOAD: u16 = 65_000;
 
-/// All reasons why an experiment cannot run on a wire; none where it can.
+/// All reasons why an experiment cannot run on a wire, each with its place in the spec; none where it can.
 pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
     let (network, measure) = (spec.network(), spec.measure());
     let graph = &network.graph;
     let of_host = |link: &&fanin_fabric::topology::Link| graph.is_host(link.a) || graph.is_host(link.b);
     let mut reasons = Vec::new();
-    let mut refuse = |is: bool, reason: &str| {
+    let mut refuse = |is: bool, key: &str, reason: &str, right: &str| {
         if is {
-            reasons.push(reason.to_string());
+            reasons.push(spec.problem(key, reason, right).to_string());
         }
     };
-    for traffic in spec.traffics().iter().filter(|traffic| traffic.tcp.is_some()) {
-        refuse(true, &format!("traffic \"{}\" is over TCP; only RDMA runs on the wire", traffic.name));
+    const SIMULATOR: &str = "run it in the simulator";
+    const LEAVE: &str = "leave it out, or run it in the simulator";
+    for (number, traffic) in spec.traffics().iter().enumerate() {
+        let key = format!("traffic[{number}].scheme");
+        let (name, id) = (&traffic.name, traffic.scheme.id());
+        let over_tcp = format!("traffic \"{name}\" is over TCP; only RDMA runs on the wire");
+        refuse(traffic.tcp.is_some(), &key, &over_tcp, "use a scheme over RDMA, or the simulator");
+        let loaded = format!("the scheme \"{id}\" was loaded into this process alone");
+        refuse(traffic.scheme.loaded().is_some(), &key, &loaded, SIMULATOR);
+        let key = format!("traffic[{number}].rdma.ack_chunk");
+        let bitmap = "with recovery = \"unordered\" an ACK for several packets has a bitmap, which RoCEv2's have not";
+        refuse(traffic.endpoint.names_packets(), &key, bitmap, LEAVE);
     }
-    for traffic in spec.traffics().iter().filter(|traffic| traffic.scheme.loaded().is_some()) {
-        refuse(true, &format!("the scheme \"{}\" was loaded into this process alone", traffic.scheme.id()));
-    }
+    let own_balancing = network.balancing.own().is_some();
     for (own, key, choice) in [
-        (matches!(network.balancing, Balancing::Own(_)), "balancing", &spec.document().network.balancing.0),
-        (network.discipline.is_some(), "discipline", &spec.document().network.discipline.0),
+        (own_balancing, "network.balancing", &spec.document().network.balancing.0),
+        (network.discipline.is_some(), "network.discipline", &spec.document().network.discipline.0),
     ] {
-        refuse(own, &format!("network.{key} = \"{}\" was loaded into this process alone", choice.id()));
-    }
-    for traffic in spec.traffics().iter().filter(|traffic| traffic.endpoint.names_packets()) {
-        let name = &traffic.name;
-        refuse(
-            true,
-            &format!(
-                "traffic \"{name}\" has rdma.ack_chunk with recovery = \"unordered\": RoCEv2's ACKs have no bitmap"
-            ),
-        );
+        let loaded = format!("\"{}\" was loaded into this process alone", choice.id());
+        refuse(own, key, &loaded, SIMULATOR);
     }
     for name in spec.jobs() {
-        refuse(true, &format!("traffic \"{name}\" is a job of many ranks; jobs run in the simulator alone"));
+        let job = format!("traffic \"{name}\" is a job of many ranks; jobs run in the simulator alone");
+        refuse(true, "traffic", &job, SIMULATOR);
     }
     let hosts = graph.hosts;
     refuse(
         hosts > MOST_HOSTS,
+        "network.topology",
         &format!("{hosts} hosts would be {hosts} processes; at most {MOST_HOSTS} hosts run on the wire"),
+        "use fewer hosts",
     );
-    refuse(graph.links.iter().any(|link| !link.outages.is_empty()), "links that go down do not run on the wire");
+    let down = graph.links.iter().any(|link| !link.outages.is_empty());
+    refuse(down, "network.links", "links that go down do not run on the wire", "leave out `down`");
     refuse(
         graph.links.iter().filter(of_host).any(|link| link.error_rate > 0.0),
+        "network.links",
         "errors of links to hosts do not run on the wire",
+        "give errors to links between switches",
     );
     refuse(
         graph.links.iter().any(|link| graph.is_host(link.a) && graph.is_host(link.b)),
+        "network.topology",
         "a link from host to host has no switch and does not run on the wire",
+        "put a switch between hosts",
     );
     refuse(
         matches!(network.buffer, BufferPolicy::Credits { .. }),
+        "network.buffer",
         "flow control by credits has no frame on Ethernet and does not run on the wire",
+        "give it another policy, like \"lossless\"",
     );
     refuse(
         network.trimming.is_some(),
+        "network.trimming",
         "packets that are trimmed have no frame of their own and do not run on the wire",
+        LEAVE,
     );
     refuse(
-        matches!(network.balancing, Balancing::Senders(_)),
+        matches!(&network.balancing, Balancing::Senders(_)) && !own_balancing,
+        "network.balancing",
         "paths that senders choose have no field in RoCEv2's headers and do not run on the wire",
+        "set it to a policy of switches, like \"flow-hash\" or \"random\", or run it in the simulator",
     );
-    refuse(network.pauses.quanta.is_some(), "pauses that expire do not run on the wire yet");
-    refuse(network.pauses.response > Time::ZERO, "a response time of PFC does not run on the wire yet");
-    refuse(!network.pauses.faults.is_empty(), "faulty hosts do not run on the wire yet");
-    refuse(network.pauses.record, "recording of pauses does not run on the wire yet");
+    refuse(network.pauses.quanta.is_some(), "network.pfc", "pauses that expire do not run on the wire yet", LEAVE);
+    let response = network.pauses.response > Time::ZERO;
+    refuse(response, "network.pfc", "a response time of PFC does not run on the wire yet", LEAVE);
+    refuse(!network.pauses.faults.is_empty(), "network.faults", "faulty hosts do not run on the wire yet", LEAVE);
+    refuse(network.pauses.record, "network.pfc", "recording of pauses does not run on the wire yet", LEAVE);
     refuse(
         network.packet.payload > MOST_PAYLOAD,
+        "network.packet.payload",
         &format!("a payload of {} B does not fit into a frame", network.packet.payload),
+        &format!("at most {MOST_PAYLOAD} B fit"),
     );
-    refuse(spec.build().one_thread.is_some(), "triggers between hosts do not run on the wire");
-    measured(measure, &mut refuse);
+    let triggers = spec.build().one_thread.is_some();
+    refuse(triggers, "traffic", "triggers between hosts do not run on the wire", SIMULATOR);
+    measured(measure, &mut |is, key, reason| refuse(is, key, reason, LEAVE));
     reasons
 }
 
-fn measured(measure: &Measure, refuse: &mut impl FnMut(bool, &str)) {
-    refuse(measure.capture.is_some(), "measure.capture is of the simulator only");
-    refuse(measure.timeline.is_some(), "measure.timeline is of the simulator only");
-    refuse(!measure.trace.is_empty(), "measure.trace is of the simulator only");
+fn measured(measure: &Measure, refuse: &mut impl FnMut(bool, &str, &str)) {
+    refuse(measure.capture.is_some(), "measure.capture", "it is of the simulator only");
+    refuse(measure.timeline.is_some(), "measure.timeline", "it is of the simulator only");
+    refuse(!measure.trace.is_empty(), "measure.trace", "it is of the simulator only");
     let outside = |of: &Sampled| match of {
         Sampled::Queues(_) => true,
         Sampled::Watched(watched) => watched.iter().all(|of| matches!(of.part, Part::Port | Part::Traffic)),
     };
     let outside = measure.series.iter().all(|series| outside(&series.of));
-    refuse(!outside, "of measure.series, only queues, ports and traffics are sampled on the wire");
+    let reason = "only queues, ports and traffics are sampled on the wire";
+    refuse(!outside, "measure.series", reason);
 }

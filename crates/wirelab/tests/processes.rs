@@ -47,7 +47,8 @@ fn series_of_flows_are_refused() {
     let Err(WireError::Refused(reasons)) = on_wire(&(experiment(&star(5), "none", INCAST) + series)) else {
         panic!("it must be refused");
     };
-    assert_eq!(reasons, ["of measure.series, only queues, ports and traffics are sampled on the wire"]);
+    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
+    assert!(reason.contains(": measure.series: only queues, ports and traffics are sampled on the wire; "), "{reason}");
 }
 
 #[test]
@@ -62,13 +63,30 @@ fn what_cannot_run_is_said_before_anything_starts() {
     else {
         panic!("it must be refused");
     };
-    assert_eq!(
-        reasons,
-        [
-            "traffic \"t\" is over TCP; only RDMA runs on the wire",
-            "70 hosts would be 70 processes; at most 64 hosts run on the wire"
-        ]
-    );
+    let [tcp, hosts] = &reasons[..] else { panic!("{reasons:?}") };
+    let said = ": traffic[0].scheme: traffic \"t\" is over TCP; only RDMA runs on the wire; use a scheme over RDMA, or";
+    assert!(tcp.contains(said), "{tcp}");
+    let said = ": network.topology: 70 hosts would be 70 processes; at most 64 hosts run on the wire; use fewer hosts";
+    assert!(hosts.contains(said), "{hosts}");
+}
+
+#[test]
+fn sprayed_and_trimmed_packets_are_refused_with_their_keys_and_lines() {
+    let keys = "balancing = \"reps\"\ntrimming = {}\nbuffer = { policy = \"lossy\", per_port = \"100 KB\" }\n";
+    let text = experiment(&format!("{LEAF_SPINE}{keys}"), "dctcp-rate", POISSON);
+    let Err(WireError::Refused(reasons)) = on_wire(&text) else { panic!("it must be refused") };
+    let [trimming, balancing] = &reasons[..] else { panic!("{reasons:?}") };
+    let line = |key: &str| text.lines().position(|line| line.starts_with(key)).unwrap() + 1;
+    let said = format!(":{}: network.trimming: packets that are trimmed have no frame", line("trimming"));
+    assert!(trimming.contains(&said) && trimming.contains("; leave it out, or run it in the simulator"), "{trimming}");
+    let said = format!(":{}: network.balancing: paths that senders choose have no field", line("balancing"));
+    assert!(balancing.contains(&said) && balancing.contains("; set it to a policy of switches"), "{balancing}");
+}
+
+#[test]
+fn slow_links_are_slow_on_the_wire() {
+    let network = format!("{LEAF_SPINE}links = [{{ at = \"spine0\", speed = 0.2 }}]\n");
+    same(&experiment(&network, "dctcp-rate", POISSON));
 }
 
 /// Processes that run an incast which does not end, in a thread, and the number of each in the system.

@@ -106,8 +106,9 @@ def check_scheme(
     byte is acknowledged, and a replay gives the same answers. A quarter of the sequences scale some of the scheme's
     parameters by 1/4 to 4, as far as it accepts that; --set fixes them instead, and the others are the defaults.
 
-    Load balancing answers with the index of a choice; the empty queue of a discipline lets packets in; of both, a
-    replay gives the same answers. A small network has the same events on one and on two threads.
+    Load balancing answers with the index of a choice, or at senders with the number of a path; the empty queue of a
+    discipline lets packets in; of both, a replay gives the same answers. A small network has the same events on one and
+    on two threads.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ from fanin import _core, limits, own_schemes
 from fanin.result import Result, load
 from fanin.rows import Row, idle_seeds
 from fanin.run_folder import RunError
-from fanin.runs import Job, PolicyLike, SchemeLike, SpecLike
+from fanin.runs import BalancingLike, Job, PolicyLike, SchemeLike, SpecLike
 from fanin.sweeps import grid
 from fanin.sweeps.columns import LOAD, SCHEME, SEED, Value, label_of
 from fanin.sweeps.display import SweepDisplay
@@ -264,7 +264,7 @@ def sweep(
     max_memory: int | None = None,
     max_time: float | None = None,
     force: bool = False,
-    balancing: PolicyLike[_core.Balancer] | None = None,
+    balancing: BalancingLike | None = None,
     discipline: PolicyLike[_core.Discipline] | None = None,
 ) -> Sweep:
     """Runs a spec under every combination of schemes, loads, values of its keys and seeds, longest runs first.

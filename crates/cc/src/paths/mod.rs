@@ -4,31 +4,21 @@
 //! A sender that sprays packets has a [`Paths`]. It is asked for each packet, and told what the network did to each
 //! path that an answer names. Sources: Ultra Ethernet 1.0, and the multipath engines of uet-htsim, draw for draw.
 //!
-//! A selector of one's own is a [`PathSelector`].
+//! A selector of one's own is a [`SelectorProgram`], which builds a [`PathSelector`] for each sender.
 
 mod bitmap;
 mod feedback;
 mod good;
 mod mixed;
 mod oblivious;
+mod own;
 mod reps;
 mod reps_legacy;
 mod sprayer;
 
-pub use sprayer::{Sprayer, Spraying};
-
 pub use feedback::Feedback;
-
-use alloc::boxed::Box;
-
-/// A selector of paths of one's own: one per flow.
-pub trait PathSelector: Send {
-    /// The path of the packet with this number; the congestion window has `window` packets. `draw` gives random numbers
-    /// of 31 bits.
-    fn next_path(&mut self, psn: u32, window: u64, draw: &mut dyn FnMut() -> u32) -> u16;
-    /// What became of a packet of a path, at a time in picoseconds. After a timeout the path is not known: it is 0.
-    fn feedback(&mut self, path: u16, feedback: Feedback, now: u64);
-}
+pub use own::{NUMBER_CHANGED, PathSelector, SelectorInfo, SelectorProgram};
+pub use sprayer::{Selector, Sprayer, Spraying};
 
 /// The list of selectors, one a line: its file, its type, its id, and what it does.
 macro_rules! selectors {
@@ -57,10 +47,7 @@ macro_rules! selectors {
         pub enum Paths { $(
             #[doc = $does]
             $name($file::$name),
-        )*
-            /// One's own.
-            Own(Box<dyn PathSelector>),
-        }
+        )* }
 
         impl Paths {
             /// A selector of `paths` paths, a power of two up to 65,536 (any other number counts as the next power of
@@ -75,7 +62,6 @@ macro_rules! selectors {
             pub fn next_path(&mut self, psn: u32, window: u64, draw: &mut impl FnMut() -> u32) -> u16 {
                 match self {
                     $(Self::$name(selector) => selector.next_path(psn, window, draw),)*
-                    Self::Own(selector) => selector.next_path(psn, window, draw),
                 }
             }
 
@@ -85,7 +71,6 @@ macro_rules! selectors {
             pub fn feedback(&mut self, path: u16, feedback: Feedback, now: u64) {
                 match self {
                     $(Self::$name(selector) => selector.feedback(path, feedback, now),)*
-                    Self::Own(selector) => selector.feedback(path, feedback, now),
                 }
             }
         }

@@ -16,12 +16,14 @@ pub struct SwitchInfo<'a> {
     pub ports: &'a [PortView],
     /// Largest base round-trip time of any host pair.
     pub network_rtt: Time,
+    /// Whether senders put the number of a path into [`Header::cc_feedback`] of data, which no hook may change then.
+    pub numbered_paths: bool,
 }
 
 impl<'a> SwitchInfo<'a> {
     /// A switch with seed 0 in a network without delays.
     pub const fn new(node: NodeId, ports: &'a [PortView]) -> Self {
-        Self { node, seed: 0, ports, network_rtt: Time::ZERO }
+        Self { node, seed: 0, ports, network_rtt: Time::ZERO, numbered_paths: false }
     }
 }
 

@@ -118,7 +118,7 @@ impl<P: Copy> Hosts<P> {
         let traffic = io.traffic(receiver.traffic);
         let (overhead, cpu_time) = (traffic.overhead, traffic.config.endpoint.cpu_time);
         let (mut path, mut payload, mut bits) = (receiver.path, 0, head.flags);
-        if traffic.config.endpoint.spraying.is_some() {
+        if traffic.config.spraying.is_some() {
             // UEC 1.0: an answer has the entropy value of the packet that it answers.
             payload = receiver.last_path;
             path = io.numbered_path(path, receiver.here, receiver.from, payload);

@@ -60,6 +60,8 @@ pub struct TrafficConfig {
     pub endpoint: EndpointConfig,
     /// Its endpoint where that is TCP.
     pub tcp: Option<TcpConfig>,
+    /// How senders choose the path of each packet, over RDMA; `None` is one path per flow, or the choice of switches.
+    pub spraying: Option<Spraying>,
     /// Overhead of the sending host: time before a message reaches the endpoint.
     pub overhead: Time,
 }
@@ -119,8 +121,6 @@ pub struct EndpointConfig {
     pub pacing_credit: u32,
     /// How losses are repaired.
     pub recovery: Recovery,
-    /// How senders choose the path of each packet; `None` is one path per flow, or the choice of switches.
-    pub spraying: Option<Spraying>,
     /// CPU time of the receiving host between a data packet and the ACK or NACK that answers it.
     pub cpu_time: CpuTime,
     /// Timeouts in a row without progress, or requests in a row without an answer, after which a queue pair is given
@@ -151,7 +151,6 @@ impl Default for EndpointConfig {
             anew: false,
             pacing_credit: 0,
             recovery,
-            spraying: None,
             cpu_time,
             retries: u32::MAX,
         }

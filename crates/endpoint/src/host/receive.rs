@@ -408,12 +408,12 @@ impl<P: Copy> Hosts<P> {
             kind: Kind::Ack,
             ..Header::default()
         };
-        let endpoint = io.traffic(io.record(data.flow).traffic).config.endpoint;
-        let attempt = match endpoint.recovery {
+        let config = &io.traffic(io.record(data.flow).traffic).config;
+        let attempt = match config.endpoint.recovery {
             Recovery::GoBack0 => data.attempt,
             _ => 0,
         };
-        let payload = if endpoint.spraying.is_some() { data.cc_feedback as u16 } else { 0 };
+        let payload = if config.spraying.is_some() { data.cc_feedback as u16 } else { 0 };
         let head = Header { attempt, payload, ..head };
         let query =
             PathQuery { message: data.flow, from: data.dst, to: data.src, back: true, per_pair: false, same_as: None };

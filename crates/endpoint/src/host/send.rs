@@ -3,7 +3,7 @@
 use super::{Beside, Carrier, Hosts, Io, NO_SLOT, Turn};
 use crate::rc;
 use crate::tcp::{Connection, Segment, bits};
-use fanin_cc::paths::{Feedback, Sprayer, Spraying};
+use fanin_cc::paths::{Feedback, SelectorInfo, Sprayer};
 use fanin_cc::{AckFields, Control, Header, Kind, ReceiverFlow, Sent, flags};
 use fanin_units::{MessageId, Time};
 
@@ -189,7 +189,7 @@ impl<P: Copy> Hosts<P> {
         let traffic = io.traffic(sender.traffic);
         let wire = segment.len + list + sizes.header as u32 + traffic.overhead.data as u32;
         let telemetry = traffic.overhead.telemetry;
-        let (timeout, spraying) = (traffic.config.endpoint.timeout, traffic.config.endpoint.spraying);
+        let (timeout, sprays) = (traffic.config.endpoint.timeout, traffic.config.spraying.is_some());
         let names_packets = traffic.config.endpoint.names_packets();
         let mut bits = if traffic.config.ecn { flags::ECT } else { 0 };
         if traffic.config.endpoint.connection {
@@ -259,9 +259,9 @@ impl<P: Copy> Hosts<P> {
             self.had_turn(slot);
         }
         self.take_turn_again(io, slot, line_time);
-        if let Some(spraying) = spraying {
+        if sprays {
             let before = (!segment.retransmitted).then_some(segment.offset);
-            let number = self.next_path(io, slot, spraying, before);
+            let number = self.next_path(io, slot, before);
             head.cc_feedback = u32::from(number);
             path = io.numbered_path(path, head.src, head.dst, number);
         }
@@ -270,7 +270,7 @@ impl<P: Copy> Hosts<P> {
     }
 
     /// The path of a packet that begins at `new`, or that is sent again.
-    fn next_path<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, spraying: Spraying, new: Option<u64>) -> u16 {
+    fn next_path<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, new: Option<u64>) -> u16 {
         let sender = &self.senders[slot as usize];
         // uet-htsim: selectors see the number of the next new packet, also for one that is sent again.
         let sent_to = new.unwrap_or(sender.rdma().sent_to());
@@ -283,10 +283,13 @@ impl<P: Copy> Hosts<P> {
             Some((id, sprayer)) if *id == sender.id => sprayer,
             place => {
                 let seed = io.random(sender.host, 1 << 63 | u64::from(sender.id.0));
-                &mut place.insert((sender.id, Sprayer::new(spraying, seed))).1
+                let Some(spraying) = &io.traffic(sender.traffic).config.spraying else { return 0 };
+                let (from, to) = (self.hosts[sender.host as usize].node, sender.to);
+                let info = SelectorInfo { now: io.now(), flow: sender.id, from, to, paths: spraying.paths, seed };
+                &mut place.insert((sender.id, Sprayer::new(&spraying.selector, &info))).1
             }
         };
-        sprayer.next_path(psn, window)
+        sprayer.next_path(io.now(), psn, window)
     }
 
     /// What became of a packet of a sender that chooses paths.
@@ -294,7 +297,7 @@ impl<P: Copy> Hosts<P> {
         if let Some(Some((id, sprayer))) = self.sprayers.get_mut(slot as usize)
             && *id == self.senders[slot as usize].id
         {
-            sprayer.feedback(path, feedback, now.as_ps());
+            sprayer.feedback(now, path, feedback);
         }
     }
 

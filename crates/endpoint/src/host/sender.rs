@@ -210,13 +210,14 @@ impl<P: Copy> Hosts<P> {
         let now = io.now();
         let sender = &self.senders[slot as usize];
         let (scheme, cc) = (sender.scheme, sender.cc);
-        let endpoint = io.traffic(sender.traffic).config.endpoint;
+        let config = &io.traffic(sender.traffic).config;
+        let (endpoint, sprays) = (config.endpoint, config.spraying.is_some());
         if endpoint.recovery == Recovery::GoBack0 && head.attempt != sender.attempt {
             // Of what has started over since.
             return;
         }
         let in_flight = sender.in_flight();
-        if endpoint.spraying.is_some() {
+        if sprays {
             let feedback = match (head.kind == Kind::Nack && head.has(flags::CUT), head.has(flags::MARKED)) {
                 (true, _) => Feedback::Trimmed,
                 (false, true) => Feedback::Marked,
@@ -284,7 +285,7 @@ impl<P: Copy> Hosts<P> {
         let now = io.now();
         let sender = &mut self.senders[slot as usize];
         let (scheme, cc) = (sender.scheme, sender.cc);
-        if io.traffic(sender.traffic).config.endpoint.spraying.is_some() {
+        if io.traffic(sender.traffic).config.spraying.is_some() {
             self.note_path(slot, head.payload, Feedback::Trimmed, now);
         }
         let sender = &mut self.senders[slot as usize];

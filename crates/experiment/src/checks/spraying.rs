@@ -17,7 +17,7 @@ pub fn over_go_back_n(checked: &CheckedSpec) -> Vec<String> {
         Balancing::RoundRobin => "round-robin",
         Balancing::LeastQueue => "least-queue",
         Balancing::Senders(_) => checked.document().network.balancing.0.id(),
-        // Flowlets keep their order, mostly, and a policy of one's own may.
+        // Flowlets keep their order, mostly, and a policy of one's own at switches may.
         Balancing::FlowHash | Balancing::Flowlets { .. } | Balancing::Own(_) => return Vec::new(),
     };
     let in_order = |t: &&fanin_fabric::TrafficConfig| {

@@ -25,6 +25,7 @@ pub use rules::{Class, Headroom, MarkingOf, Threshold};
 pub use uet::{estimate_uet, explain_uec};
 
 use crate::CheckedSpec;
+use fanin_cc::Balancing;
 use fanin_units::Time;
 use fanin_workload::ListedFlow;
 use load::Table;
@@ -145,9 +146,21 @@ pub fn explain(checked: &CheckedSpec) -> Explanation {
         classes,
         cost,
         pauses: None,
-        remarks: Vec::new(),
+        remarks: paths_of_senders(checked).into_iter().collect(),
         warnings: checked.foreseen(),
     }
+}
+
+/// Who chooses the paths of packets, where it is their senders.
+fn paths_of_senders(checked: &CheckedSpec) -> Option<String> {
+    let Balancing::Senders(spraying) = &checked.network().balancing else { return None };
+    let id = checked.document().network.balancing.0.id();
+    let tcp =
+        if checked.traffics().iter().any(|traffic| traffic.tcp.is_some()) { ", and TCP goes by flow" } else { "" };
+    Some(format!(
+        "Load balancing: senders of RDMA choose one of {} paths for each packet (network.balancing = \"{id}\"){tcp}.",
+        spraying.paths
+    ))
 }
 
 /// The estimated cost of a run, with `flows` that its caller adds. `speed` is that of this machine in packet-hops per

@@ -18,7 +18,7 @@ pub fn topology(text: &str, file: &str) -> Result<(document::Topology, Vec<LinkC
             let what = format!("the link between {} and {} loses every packet; leave it out", link.a, link.b);
             return Err(Problem::from(Error { file: file.into(), line: 0, what }).into());
         }
-        let change = LinkChange { between: ends(&topology, link), error_rate: link.error_rate, down: Vec::new() };
+        let change = LinkChange::lossy(ends(&topology, link), link.error_rate);
         match at.insert(pair(link), losses.len()) {
             // A change is of all links between two nodes: the last of the file counts, as in that simulator.
             Some(before) => {

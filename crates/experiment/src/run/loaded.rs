@@ -1,7 +1,7 @@
 //! Schemes, load balancing and queue disciplines of one's own, whose hooks may fail in a run.
 
 use super::Engine;
-use fanin_cc::Balancing;
+use fanin_cc::OwnBalancing;
 use fanin_cc::own::Failure;
 use fanin_fabric::{NetworkConfig, TrafficConfig};
 use fanin_units::Time;
@@ -35,8 +35,10 @@ impl Loaded {
         for program in traffics.iter().filter_map(|traffic| traffic.scheme.loaded().cloned()) {
             loaded.programs.push(Box::new(move || program.failure()));
         }
-        if let Balancing::Own(program) = network.balancing.clone() {
-            loaded.programs.push(Box::new(move || program.failure()));
+        match network.balancing.own() {
+            Some(OwnBalancing::Switches(program)) => loaded.programs.push(Box::new(move || program.failure())),
+            Some(OwnBalancing::Senders(program)) => loaded.programs.push(Box::new(move || program.failure())),
+            None => {}
         }
         if let Some(program) = network.discipline.clone() {
             loaded.programs.push(Box::new(move || program.failure()));

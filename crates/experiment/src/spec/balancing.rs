@@ -6,8 +6,8 @@ use super::one::One;
 use super::scheme::{SchemeChoice, SchemeId};
 use super::shape::advice;
 use crate::loaded::{self, FIFO, Kind};
-use fanin_cc::paths::PathsKind;
-use fanin_cc::{Balancing, DisciplineProgram, SettingsError};
+use fanin_cc::paths::{PathsKind, Selector, Spraying};
+use fanin_cc::{Balancing, DisciplineProgram, OwnBalancing, SettingsError};
 use fanin_fabric::{NetworkConfig, TrafficConfig};
 use fanin_units::Time;
 use serde_json::{Map, Value};
@@ -33,14 +33,18 @@ pub fn check_balancing(network: &mut Network, symmetric: bool, deflects: bool, c
         checker.fail("network.flowlet_gap", problem, "leave it out, or set network.balancing = \"flowlets\"");
     }
     let gap = network.flowlet_gap.unwrap_or(FLOWLET_GAP);
-    let paths = check_paths(network, checker);
-    let policy = match Balancing::named(network.balancing.0.id(), gap, paths) {
+    let policy = match Balancing::named(network.balancing.0.id(), gap, network.paths.unwrap_or(PATHS)) {
         Some(policy) => policy,
-        None => match own("balancing", &mut network.balancing.0, checker) {
-            Some(program) => Balancing::Own(program),
+        None => match own::<OwnBalancing>("balancing", &mut network.balancing.0, checker).as_deref() {
+            Some(OwnBalancing::Switches(program)) => Balancing::Own(program.clone()),
+            Some(OwnBalancing::Senders(program)) => {
+                let selector = Selector::Own(program.clone());
+                Balancing::Senders(Spraying { selector, paths: network.paths.unwrap_or(PATHS) })
+            }
             None => return Balancing::FlowHash,
         },
     };
+    check_paths(network, matches!(policy, Balancing::Senders(_)), checker);
     if symmetric && !policy.is_by_flow() {
         let problem = "symmetric routes (network.routing = \"symmetric\", also the default of schemes that send \
                        credits) lead both directions of a flow over the same links, and only \"flow-hash\" does that";
@@ -55,27 +59,26 @@ pub fn check_balancing(network: &mut Network, symmetric: bool, deflects: bool, c
     policy
 }
 
-/// The number of paths among which senders choose; 1 where they do not.
-fn check_paths(network: &mut Network, checker: &mut Checker<'_>) -> u32 {
-    if PathsKind::named(network.balancing.0.id()).is_none() {
+/// The number of paths among which senders choose, where they do.
+fn check_paths(network: &mut Network, senders_choose: bool, checker: &mut Checker<'_>) {
+    if !senders_choose {
         if network.paths.is_some() {
             let senders: Vec<String> = PathsKind::NAMES.iter().map(|(id, _)| format!("\"{id}\"")).collect();
             let right = format!("leave it out, or set network.balancing to one of {}", senders.join(", "));
             checker.fail("network.paths", "with this network.balancing senders choose no paths", right);
         }
-        return 1;
+        return;
     }
     let paths = *network.paths.get_or_insert(PATHS);
     if !paths.is_power_of_two() || paths > 1 << 16 {
         let right = "write a power of two from 1 to 65536, like 128";
         checker.fail("network.paths", format!("{paths} is not a possible number of paths"), right);
     }
-    paths
 }
 
 /// Makes the senders of traffics over RDMA choose paths, where the network's balancing is theirs.
 pub fn spray(network: &NetworkConfig, traffics: &mut [TrafficConfig], checker: &mut Checker<'_>) {
-    let Balancing::Senders(spraying) = network.balancing else { return };
+    let Balancing::Senders(spraying) = &network.balancing else { return };
     for (number, traffic) in traffics.iter_mut().enumerate().filter(|(_, traffic)| traffic.tcp.is_none()) {
         if traffic.scheme.needs_switches().is_some() {
             let problem = format!(
@@ -85,7 +88,7 @@ pub fn spray(network: &NetworkConfig, traffics: &mut [TrafficConfig], checker: &
             let right = "set network.balancing = \"random\", with which switches choose";
             checker.fail(&format!("traffic[{number}].scheme"), problem, right);
         }
-        traffic.endpoint.spraying = Some(spraying);
+        traffic.spraying = Some(spraying.clone());
     }
 }
 

@@ -4,7 +4,7 @@ use super::HostNames;
 use super::built::{Built, Measure};
 use super::document::Document;
 use super::source::Source;
-use crate::error::Problems;
+use crate::error::{Problem, Problems};
 use fanin_engine::Streams;
 use fanin_fabric::{Message, NetworkConfig, Placed, TrafficConfig};
 use fanin_units::Time;
@@ -67,6 +67,11 @@ impl CheckedSpec {
     /// Adds a warning for the results.
     pub(crate) fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
+    }
+
+    /// A problem with a key of the spec, in its place, and what would be right; for those who run specs elsewhere.
+    pub fn problem(&self, key: &str, problem: &str, right: &str) -> Problem {
+        self.source.problem(key, problem, right)
     }
 
     /// The resolved spec as TOML. It reads back as an equal checked spec, from any folder.

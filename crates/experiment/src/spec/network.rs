@@ -40,10 +40,10 @@ pub fn check_network(
     let classes = needs.add_lanes(classes, MAX_CLASSES, checker);
     let classes = needs.credit.add_class(classes, network, wire, MAX_CLASSES, checker);
     let mut graph = graph?;
+    change_links(&network.links, &mut graph, checker);
     if !check_extent(&graph, wire, network.packet.ack.get(), checker) {
         return None;
     }
-    change_links(&network.links, &mut graph, checker);
     needs.warn_of_circles(&graph, checker);
     // The following checks need valid packet sizes.
     let packet = packet?;

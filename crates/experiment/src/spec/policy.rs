@@ -2,7 +2,7 @@
 
 use super::scheme::{SchemeChoice, tables};
 use crate::loaded::{self, FIFO, Kind};
-use fanin_cc::{BalancerProgram, DisciplineProgram};
+use fanin_cc::{DisciplineProgram, OwnBalancing};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ impl JsonSchema for Balancing {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let built_in = fanin_cc::Balancing::NAMES;
-        schema::<dyn BalancerProgram>("Which of equally short paths a packet takes.", &built_in)
+        schema::<OwnBalancing>("Which of equally short paths a packet takes.", &built_in)
     }
 }
 

@@ -77,7 +77,6 @@ impl One<'_, '_> {
             anew,
             pacing_credit: credit.get() as u32,
             recovery,
-            spraying: None,
             cpu_time,
             retries,
         };

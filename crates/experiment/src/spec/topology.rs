@@ -164,7 +164,8 @@ pub fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Che
         links_of.entry((link.a.min(link.b), link.a.max(link.b))).or_default().push(i);
     }
     let node_of: HashMap<String, NodeId> = graph.names.iter().cloned().zip((0..).map(NodeId)).collect();
-    let mut seen = HashMap::new();
+    // By link, the number of its change.
+    let mut seen: HashMap<usize, usize> = HashMap::new();
     for (i, change) in changes.iter().enumerate() {
         if checker.has_enough() {
             break;
@@ -172,32 +173,50 @@ pub fn change_links(changes: &[LinkChange], graph: &mut Graph, checker: &mut Che
         let path = format!("network.links[{i}]");
         checker.bounds(&path, change);
         check_outages(&change.down, &path, checker);
-        let mut ends = Vec::with_capacity(2);
-        for (j, name) in change.between.iter().enumerate() {
-            match node_of.get(name) {
-                Some(node) => ends.push(*node),
-                None => {
-                    let right = advice(name, graph.names.iter().map(String::as_str));
-                    checker.fail(&format!("{path}.between[{j}]"), format!("there is no node \"{name}\""), right);
-                }
+        let mut node = |key: &str, name: &String| {
+            let node = node_of.get(name).copied();
+            if node.is_none() {
+                let right = advice(name, graph.names.iter().map(String::as_str));
+                checker.fail(&format!("{path}.{key}"), format!("there is no node \"{name}\""), right);
             }
-        }
-        let [a, b] = ends[..] else { continue };
-        let pair = (a.min(b), a.max(b));
-        let [one, other] = &change.between;
-        let Some(links) = links_of.get(&pair) else {
-            let problem = format!("there is no link between \"{one}\" and \"{other}\"");
-            checker.fail(&format!("{path}.between"), problem, "name two nodes that share a link");
-            continue;
+            node
         };
-        if let Some(before) = seen.insert(pair, i) {
-            let problem =
-                format!("the links between \"{one}\" and \"{other}\" are also changed in network.links[{before}]");
-            checker.fail(&format!("{path}.between"), problem, "put both changes into one entry");
+        let (key, which, links) = match (&change.between, &change.at) {
+            (Some([one, other]), None) => {
+                let (Some(a), Some(b)) = (node("between[0]", one), node("between[1]", other)) else { continue };
+                let Some(links) = links_of.get(&(a.min(b), a.max(b))) else {
+                    let problem = format!("there is no link between \"{one}\" and \"{other}\"");
+                    checker.fail(&format!("{path}.between"), problem, "name two nodes that share a link");
+                    continue;
+                };
+                ("between", format!("the links between \"{one}\" and \"{other}\""), links.clone())
+            }
+            (None, Some(name)) => {
+                let Some(node) = node("at", name) else { continue };
+                let of = |(_, link): &(usize, &Link)| link.a == node || link.b == node;
+                let links = graph.links.iter().enumerate().filter(of).map(|(at, _)| at).collect();
+                ("at", format!("links of \"{name}\""), links)
+            }
+            (both, _) => {
+                let problem = if both.is_some() { "it has both `between` and `at`" } else { "it names no link" };
+                let right = "write between = [\"leaf0\", \"spine1\"] for the links of two nodes, or at = \"spine1\" \
+                             for all links of one";
+                checker.fail(&path, problem, right);
+                continue;
+            }
+        };
+        let twice = links.iter().find_map(|link| seen.insert(*link, i));
+        if let Some(before) = twice {
+            let problem = format!("{which} are also changed in network.links[{before}]");
+            checker.fail(&format!("{path}.{key}"), problem, "change each link in one entry alone");
         }
         for link in links {
-            graph.links[*link].error_rate = change.error_rate;
-            graph.links[*link].outages = change.down.iter().map(|[from, to]| (*from, *to)).collect();
+            let link = &mut graph.links[link];
+            if change.speed < 1.0 {
+                link.rate = Rate::from_bps(((link.rate.as_bps() as f64 * change.speed).round() as u64).max(1));
+            }
+            link.error_rate = change.error_rate;
+            link.outages = change.down.iter().map(|[from, to]| (*from, *to)).collect();
         }
     }
 }

@@ -61,12 +61,15 @@ pub fn read(
     *topology = network.topology;
     match build(topology) {
         Ok(graph) => {
-            let pair = |change: &LinkChange| {
-                let [a, b] = &change.between;
-                if a < b { [a.clone(), b.clone()] } else { [b.clone(), a.clone()] }
+            let replaced = |loss: &LinkChange| {
+                let Some([a, b]) = &loss.between else { return false };
+                let names = |node: &String| node == a || node == b;
+                changes.iter().any(|change| {
+                    change.at.as_ref().is_some_and(names) || change.between.iter().any(|ends| ends.iter().all(names))
+                })
             };
-            let changed: Vec<[String; 2]> = changes.iter().map(pair).collect();
-            changes.extend(network.losses.into_iter().filter(|loss| !changed.contains(&pair(loss))));
+            let losses: Vec<LinkChange> = network.losses.into_iter().filter(|loss| !replaced(loss)).collect();
+            changes.extend(losses);
             Some(graph)
         }
         Err(error) => {

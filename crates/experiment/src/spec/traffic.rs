@@ -198,6 +198,7 @@ impl One<'_, '_> {
             announce_size: traffic.announce_size,
             ecn,
             endpoint: endpoint?,
+            spraying: None,
             overhead: if over_tcp.is_some() { traffic.tcp.overhead } else { Time::ZERO },
             tcp: over_tcp,
         })

@@ -4,7 +4,7 @@ use crate::config::NetworkConfig;
 use crate::layout::{Layout, Share};
 use crate::plan::{FarEnd, Plan};
 use crate::port::{Port, PortIx};
-use fanin_cc::{PortView, SwitchInfo};
+use fanin_cc::{Balancing, PortView, SwitchInfo};
 use fanin_units::{NodeId, PortId, Time};
 use std::sync::Arc;
 
@@ -106,5 +106,7 @@ pub(super) fn with_info<R>(
     };
     let views: Vec<PortView> = switch.ports.iter().map(view).collect();
     let seed = plan.streams.word(purpose, switch.node.0 as u64);
-    act(&SwitchInfo { seed, network_rtt: plan.routes.network_rtt, ..SwitchInfo::new(switch.node, &views) })
+    let numbered_paths = matches!(plan.config.balancing, Balancing::Senders(_));
+    let network_rtt = plan.routes.network_rtt;
+    act(&SwitchInfo { seed, network_rtt, numbered_paths, ..SwitchInfo::new(switch.node, &views) })
 }

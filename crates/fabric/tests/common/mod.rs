@@ -147,6 +147,7 @@ pub fn traffic(scheme: &str) -> TrafficConfig {
         ecn: true,
         endpoint: EndpointConfig { timeout: Time::from_ms(1), ..EndpointConfig::default() },
         tcp: None,
+        spraying: None,
         overhead: Time::ZERO,
     }
 }

@@ -224,10 +224,10 @@ fn any_traffic(schemes: Schemes) -> impl Strategy<Value = TrafficConfig> {
                         anew,
                         pacing_credit: if timeout % 2 == 0 { 0 } else { 3000 },
                         recovery,
-                        spraying: spraying(timeout, scheme),
                         cpu_time,
                         retries: u32::MAX,
                     },
+                    spraying: spraying(timeout, scheme),
                     tcp: tcp.map(|(tcp, _)| TcpConfig { connection: tcp::Config { ecn, ..tcp.connection }, ..tcp }),
                     overhead: tcp.map_or(Time::ZERO, |(_, overhead)| overhead),
                     ..traffic(scheme)
@@ -242,7 +242,7 @@ fn spraying(draw: u64, scheme: &str) -> Option<Spraying> {
     let fits = settings.needs_switches().is_none() && settings.deflection().is_none();
     let kinds: Vec<_> = PathsKind::NAMES.iter().filter_map(|(id, _)| PathsKind::named(id)).collect();
     let kind = kinds[(draw / 4) as usize % kinds.len()];
-    (fits && draw % 4 == 1).then_some(Spraying { kind, paths: 1 << (draw / 32 % 8) })
+    (fits && draw % 4 == 1).then_some(Spraying::by(kind, 1 << (draw / 32 % 8)))
 }
 
 /// CPU times of receiving hosts, which most have not.

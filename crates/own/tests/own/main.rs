@@ -6,6 +6,7 @@ mod header;
 mod hooks;
 mod policies;
 mod refused;
+mod selectors;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 use crate::{compile, of_tests, root};
 use fanin_cc::own::Program;
-use fanin_cc::{Balancer, BalancerProgram, Choice, DisciplineProgram, Header, SwitchInfo};
+use fanin_cc::{Balancer, BalancerProgram, Choice, DisciplineProgram, Header, OwnBalancing, SwitchInfo};
 use fanin_experiment::loaded::{self, Loaded};
 use fanin_experiment::{Outcome, Spec, run};
 use fanin_own::Ids;
@@ -65,7 +65,7 @@ impl BalancerProgram for InRust {
 
 #[test]
 fn two_choices_in_c_is_the_same_in_rust_on_any_number_of_threads() {
-    let make = |_: &Map<String, serde_json::Value>| Ok(Arc::new(InRust) as Arc<dyn BalancerProgram>);
+    let make = |_: &Map<String, serde_json::Value>| Ok(Arc::new(OwnBalancing::Switches(Arc::new(InRust))));
     let (id, manual, defaults) = ("in-rust", String::new(), Map::new());
     loaded::load(Loaded { id, manual, defaults, make: Box::new(make) }).unwrap();
     let ids = example("two_choices");

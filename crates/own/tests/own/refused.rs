@@ -30,7 +30,7 @@ fn what_is_no_library_of_a_scheme_is_refused() {
         "-DENTRY=void missing(void); const struct fanin_scheme *fanin_scheme(void) { missing(); return 0; }";
     assert!(refused("undefined.so", &[undefined]).contains("undefined symbol: missing"));
     let none = refused("none.so", &["-DENTRY=extern int nothing;"]);
-    assert!(none.starts_with("it exports no function fanin_scheme, fanin_balancer or fanin_discipline: include "));
+    assert!(none.starts_with("it exports no function fanin_scheme, fanin_balancer, fanin_selector or "));
     let null = "-DENTRY=const struct fanin_scheme *fanin_scheme(void) { return 0; }";
     assert!(refused("null.so", &[null]).starts_with("its fanin_scheme() returned no struct fanin_scheme: "));
     assert_eq!(

@@ -4,6 +4,7 @@
 use super::calls::Bits32;
 use fanin_cc as cc;
 use fanin_units::{NodeId, Time};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// A time in Python: `None` for never.
@@ -46,6 +47,14 @@ copies! {
         id: u32 = path.id.0,
         src: Option<u32> = node(path.from),
         dst: Option<u32> = node(path.to),
+    }
+    /// See `SelectorInfo` in `cc`.
+    SelectorInfo of cc::paths::SelectorInfo as sender {
+        seed: u64 = sender.seed,
+        paths: u32 = sender.paths,
+        flow: u32 = sender.flow.0,
+        src: u32 = sender.from.0,
+        dst: u32 = sender.to.0,
     }
     /// See `NicInfo` in `cc`.
     NicInfo of cc::NicInfo as nic {
@@ -397,6 +406,15 @@ pub struct Queued {
     pub own: bool,
 }
 
+/// Writes the field of a packet that a hook may change. `numbered_paths` is that of the switch.
+pub fn write_back(copy: &Packet, packet: &mut cc::Header, numbered_paths: bool) -> PyResult<()> {
+    if numbered_paths && packet.cc_feedback != copy.head.cc_feedback && packet.has_path_number() {
+        return Err(PyValueError::new_err(format!("it {}", cc::paths::NUMBER_CHANGED)));
+    }
+    packet.cc_feedback = copy.head.cc_feedback;
+    Ok(())
+}
+
 /// What happens to a packet that is about to join a queue. See `Verdict` in `cc`.
 #[pyclass(frozen, eq, from_py_object, module = "fanin")]
 #[derive(Clone, Copy, PartialEq)]
@@ -421,6 +439,31 @@ impl From<Verdict> for cc::Verdict {
             Verdict::Mark => Self::Mark,
             Verdict::Drop => Self::Drop,
             Verdict::Trim => Self::Trim,
+        }
+    }
+}
+
+/// What became of a packet. See `Feedback` in `cc`.
+#[pyclass(frozen, eq, hash, from_py_object, module = "fanin")]
+#[derive(Clone, Copy, PartialEq, Hash)]
+pub enum Feedback {
+    #[pyo3(name = "GOOD")]
+    Good,
+    #[pyo3(name = "MARKED")]
+    Marked,
+    #[pyo3(name = "TRIMMED")]
+    Trimmed,
+    #[pyo3(name = "TIMEOUT")]
+    Timeout,
+}
+
+impl From<cc::paths::Feedback> for Feedback {
+    fn from(feedback: cc::paths::Feedback) -> Self {
+        match feedback {
+            cc::paths::Feedback::Good => Self::Good,
+            cc::paths::Feedback::Marked => Self::Marked,
+            cc::paths::Feedback::Trimmed => Self::Trimmed,
+            cc::paths::Feedback::Timeout => Self::Timeout,
         }
     }
 }

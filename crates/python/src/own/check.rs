@@ -1,6 +1,6 @@
 //! The checks of schemes, load balancing and queue disciplines with random events.
 
-use fanin_cc::{BalancerProgram, DisciplineProgram, SettingsError};
+use fanin_cc::{DisciplineProgram, OwnBalancing, SettingsError};
 use fanin_check::{Checked, Parameters, Plan, Subject};
 use fanin_experiment::loaded::{self, Kind};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -43,10 +43,10 @@ pub fn check_policy(
 ) -> PyResult<String> {
     let set: Parameters = parameters.map(serde_json::from_str).transpose().map_err(wrong)?.unwrap_or_default();
     if kind == "balancing" {
-        let (make, interpreted) = maker::<dyn BalancerProgram>(policy, &set)?;
+        let (make, interpreted) = maker::<OwnBalancing>(policy, &set)?;
         let interpreted = interpreted.interpreted();
         told(&go_on, |go_on| {
-            let mut check = || fanin_check::check_balancer(&make, Plan { cases, seed, go_on });
+            let mut check = || fanin_check::check_balancing(&make, Plan { cases, seed, go_on });
             Ok(if interpreted { check() } else { py.detach(check) })
         })
     } else {

@@ -1,5 +1,5 @@
-//! Schemes whose roles are Python classes, load balancing and queue disciplines: the classes they derive from, and what
-//! calls their hooks.
+//! Schemes whose roles are Python classes, load balancing of switches and of senders, and queue disciplines: the
+//! classes they derive from, and what calls their hooks.
 //!
 //! A role is a Python object whose numbers (window, rate, time of the next timer) are fields here, so reading them
 //! calls no Python. A hook that a class does not define is never called.
@@ -10,6 +10,7 @@ mod check;
 mod described;
 mod hooks;
 mod network;
+mod paths;
 mod program;
 mod receiver;
 mod sender;
@@ -25,10 +26,13 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<receiver::Receiver>()?;
     module.add_class::<switch::SwitchProgram>()?;
     module.add_class::<network::Balancer>()?;
+    module.add_class::<paths::PathSelector>()?;
     module.add_class::<network::Discipline>()?;
     module.add_class::<args::Choice>()?;
     module.add_class::<args::PathInfo>()?;
     module.add_class::<args::NicInfo>()?;
+    module.add_class::<args::SelectorInfo>()?;
+    module.add_class::<args::Feedback>()?;
     module.add_class::<args::SwitchInfo>()?;
     module.add_class::<args::Sent>()?;
     module.add_class::<args::Ack>()?;

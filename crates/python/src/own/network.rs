@@ -3,8 +3,9 @@
 use super::args;
 use super::calls::{Caller, Hooks, returned};
 use super::described::{Described, Given};
+use super::paths::PathSelector;
 use fanin_cc::own::Failure;
-use fanin_cc::{BalancerProgram, Choice, DisciplineProgram, Header, Queued, SwitchInfo, Verdict, flags};
+use fanin_cc::{BalancerProgram, Choice, DisciplineProgram, Header, OwnBalancing, Queued, SwitchInfo, Verdict, flags};
 use fanin_experiment::loaded::{self, Kind, Loaded};
 use fanin_units::Time;
 use pyo3::exceptions::PyValueError;
@@ -157,13 +158,16 @@ struct Program<B> {
     object: Option<Py<B>>,
     hook_names: Vec<Py<PyString>>,
     node: u32,
+    /// See [`SwitchInfo::numbered_paths`].
+    numbered_paths: bool,
 }
 
 impl<B: Base<Frozen = pyo3::pyclass::boolean_struct::False>> Maker<B> {
     fn program(&self, switch: &SwitchInfo<'_>) -> Program<B> {
         Python::attach(|py| {
             let hook_names = B::HOOKS.iter().map(|name| PyString::intern(py, name).unbind()).collect();
-            let mut program = Program { caller: self.caller.clone(), object: None, hook_names, node: switch.node.0 };
+            let (caller, node, numbered_paths) = (self.caller.clone(), switch.node.0, switch.numbered_paths);
+            let mut program = Program { caller, object: None, hook_names, node, numbered_paths };
             let made = self.class.bind(py).call0().and_then(|object| {
                 let object = object.cast_into::<B>()?;
                 object.borrow_mut().set_params(self.params.clone_ref(py));
@@ -253,7 +257,7 @@ impl Program<Discipline> {
             let verdict = super::switch::at_queue(py, queued).and_then(|(whole, copy)| {
                 let verdict = object.call_method1(self.hook_names[hook].bind(py), (whole,))?;
                 let verdict: Option<args::Verdict> = returned(&verdict, args::VERDICTS)?;
-                queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+                args::write_back(&copy.borrow(py), queued.packet, self.numbered_paths)?;
                 Ok(verdict)
             });
             match verdict {
@@ -285,14 +289,16 @@ impl fanin_cc::Discipline for Program<Discipline> {
     }
 }
 
-/// Makes a subclass of `fanin.Balancer` or of `fanin.Discipline` known by its id. `facts` and `parameters` are as those
-/// of a scheme.
+/// Makes a subclass of `fanin.Balancer`, `fanin.PathSelector` or `fanin.Discipline` known by its id. `facts` and
+/// `parameters` are as those of a scheme.
 #[pyfunction]
 pub fn load_policy(policy: &Bound<'_, PyType>, facts: &Bound<'_, PyDict>, parameters: Py<PyAny>) -> PyResult<()> {
     let described = Described::of(facts, parameters)?;
     if policy.is_subclass_of::<Balancer>()? {
         let maker = maker::<Balancer>(policy)?;
-        load(described.loaded(move |made| Arc::new(maker(made)) as Arc<dyn BalancerProgram>))
+        load(described.loaded(move |made| Arc::new(OwnBalancing::Switches(Arc::new(maker(made))))))
+    } else if policy.is_subclass_of::<PathSelector>()? {
+        load(super::paths::described(policy, described)?)
     } else {
         let maker = maker::<Discipline>(policy)?;
         load(described.loaded(move |made| Arc::new(maker(made)) as Arc<dyn DisciplineProgram>))

@@ -95,6 +95,8 @@ pub struct Calls {
     caller: Caller,
     object: Option<Py<SwitchProgram>>,
     node: u32,
+    /// See [`SwitchInfo::numbered_paths`].
+    numbered_paths: bool,
     wake_at: Time,
 }
 
@@ -102,11 +104,13 @@ impl Calls {
     /// A switch comes up: makes an object of `class`.
     pub fn open(caller: &Caller, class: &Py<PyAny>, params: &Py<PyAny>, switch: &SwitchInfo<'_>) -> Self {
         Python::attach(|py| {
-            let mut calls = Self { caller: caller.clone(), object: None, node: switch.node.0, wake_at: Time::NEVER };
+            let (node, numbered_paths) = (switch.node.0, switch.numbered_paths);
+            let (caller, wake_at) = (caller.clone(), Time::NEVER);
+            let mut calls = Self { caller, object: None, node, numbered_paths, wake_at };
             let made = class.bind(py).call0().and_then(|object| Ok(object.cast_into::<SwitchProgram>()?));
             let opened = made.and_then(|object| {
                 object.borrow_mut().params = Some(params.clone_ref(py));
-                if caller.wants(hook::open) {
+                if calls.caller.wants(hook::open) {
                     object.call_method1(HOOKS[hook::open], (Py::new(py, args::SwitchInfo::new(py, switch)?)?,))?;
                 }
                 calls.wake_at = object.borrow().wake_at;
@@ -186,7 +190,7 @@ macro_rules! calls {
                 ports: &dyn Ports,
                 cx: &mut Cx<'_, Params>,
             ) -> u16 {
-                let count = ports.count();
+                let (count, numbered) = (ports.count(), self.numbered_paths);
                 let chosen = self.call(hook::route, cx, |py, call| {
                     let copy = Py::new(py, args::Packet { head: *packet })?;
                     let arguments =
@@ -196,25 +200,27 @@ macro_rules! calls {
                         let said = format!("the switch has no port {port}: they are 0 to {}", count - 1);
                         return Err(PyValueError::new_err(said));
                     }
-                    packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+                    args::write_back(&copy.borrow(py), packet, numbered)?;
                     Ok(port)
                 });
                 chosen.unwrap_or(minimal)
             }
             fn on_enqueue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) -> Verdict {
+                let numbered = self.numbered_paths;
                 let verdict = self.call(hook::on_enqueue, cx, |py, call| {
                     let (whole, copy) = at_queue(py, queued)?;
                     let verdict: Option<args::Verdict> = returned(call(vec![whole])?.bind(py), args::VERDICTS)?;
-                    queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+                    args::write_back(&copy.borrow(py), queued.packet, numbered)?;
                     Ok(verdict)
                 });
                 verdict.flatten().map_or(Verdict::Admit, Into::into)
             }
             fn on_dequeue(&mut self, queued: &mut Queued<'_>, cx: &mut Cx<'_, Params>) {
+                let numbered = self.numbered_paths;
                 self.call(hook::on_dequeue, cx, |py, call| {
                     let (whole, copy) = at_queue(py, queued)?;
                     let verdict: Option<args::Verdict> = returned(call(vec![whole])?.bind(py), args::VERDICTS)?;
-                    queued.packet.cc_feedback = copy.borrow(py).head.cc_feedback;
+                    args::write_back(&copy.borrow(py), queued.packet, numbered)?;
                     match verdict {
                         None | Some(args::Verdict::Admit) => Ok(()),
                         Some(args::Verdict::Mark) => {

@@ -203,6 +203,7 @@ impl Config {
             announce_size: true,
             endpoint: self.endpoint,
             tcp: None,
+            spraying: None,
             overhead: Time::ZERO,
         };
         Traffic { config, scheme: 0, overhead }

@@ -63,7 +63,7 @@ pub struct Network {
     /// Delay after a link failure until its two ends detect it, drop the packets queued for it and use new routes.
     #[serde(default)]
     pub failure_detection: Time,
-    /// Losses and outages of single links.
+    /// Slow links, losses and outages, of single links or of all links of a switch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkChange>,
     /// Options of PFC.
@@ -383,12 +383,22 @@ pub enum Release {
     LastBit,
 }
 
-/// Losses and outages of all links between two nodes.
+/// Slower rates, losses and outages of all links between two nodes, or of all links of one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkChange {
     /// Names of the two nodes, such as "tor0" and "h3".
-    pub between: [String; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<[String; 2]>,
+    /// Instead of `between`, the name of a node, such as "spine1": all its links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Their rate, as a fraction of what the topology says, in both directions. Routes are the same, and what depends
+    /// on rates, such as ideal completion times, follows. Default: 1.
+    #[serde(default = "ratio::<1, 1>", skip_serializing_if = "is_one")]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    #[schemars(extend("wrong" = "{} is not a possible part of a link's rate; it is above 0 and at most 1, like 0.25"))]
+    pub speed: f64,
     /// Probability that a packet is lost, per direction.
     #[serde(default)]
     #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1))]
@@ -397,4 +407,17 @@ pub struct LinkChange {
     /// Outages as pairs of begin and end, in order and with time between them.
     #[serde(default)]
     pub down: Vec<[Time; 2]>,
+}
+
+impl LinkChange {
+    /// Losses of the links between two nodes.
+    pub fn lossy(between: [String; 2], error_rate: f64) -> Self {
+        Self { between: Some(between), at: None, speed: 1.0, error_rate, down: Vec::new() }
+    }
+}
+
+/// Whether links have their whole rate.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_one(speed: &f64) -> bool {
+    *speed == 1.0
 }

@@ -49,6 +49,56 @@ fn impossible_networks() {
 }
 
 #[test]
+fn slow_links() {
+    let of = |links: &str| {
+        let text = format!(
+            "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"leaf-spine\", leaves = 2, hosts = 2, \
+             spines = 2, link = \"10 Gbps\", delay = \"1 us\" }}\nbuffer = {{ policy = \"unlimited\" \
+             }}\nlinks = {links}\n[[traffic]]\nname = \"t\"\nscheme = \"none\"\npattern = {{ kind = \
+             \"permutation\" }}\nsize = {{ fixed = \"1 B\" }}\n[measure]\nwindow = \"1 ms\"\n"
+        );
+        checked(&text)
+    };
+    let rates = |links: &str| {
+        let spec = of(links).unwrap();
+        // What is resolved says the same again.
+        let again = checked(&spec.to_toml()).unwrap();
+        assert_eq!(again.network().graph, spec.network().graph);
+        let graph = &spec.network().graph;
+        let slow = graph.links.iter().filter(|link| link.rate != Rate::from_gbps(10));
+        let name = |node: NodeId| graph.names[node.ix()].clone();
+        slow.map(|link| (name(link.a), name(link.b), link.rate.as_bps())).collect::<Vec<_>>()
+    };
+    let ends = |a: &str, b: &str, bps| (a.to_string(), b.to_string(), bps);
+    let one = [ends("leaf0", "spine1", 2_500_000_000)];
+    assert_eq!(rates("[{ between = [\"spine1\", \"leaf0\"], speed = 0.25 }]"), one);
+    let all = [ends("leaf0", "spine1", 1_000_000_000), ends("leaf1", "spine1", 1_000_000_000)];
+    assert_eq!(rates("[{ at = \"spine1\", speed = 0.1 }]"), all);
+    assert_eq!(rates("[{ at = \"spine1\", speed = 1 }]"), []);
+    // Losses and outages of all links of a switch, too.
+    let down = of("[{ at = \"spine0\", error_rate = 0.5, down = [[\"1 us\", \"2 us\"]] }]").unwrap();
+    let hit = down.network().graph.links.iter().filter(|link| link.error_rate == 0.5 && link.outages.len() == 1);
+    assert_eq!(hit.count(), 2);
+    let refused = |links: &str, parts: &[&str]| {
+        let told = of(links).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| told.contains(part)), "{told}");
+    };
+    for speed in ["0", "-1", "1.5"] {
+        let parts = ["x.toml:6: network.links[0].speed", "above 0 and at most 1, like 0.25"];
+        refused(&format!("[{{ at = \"spine1\", speed = {speed} }}]"), &parts);
+    }
+    refused("[{ at = \"spin1\" }]", &["network.links[0].at: there is no node \"spin1\"", "did you mean \"spine1\""]);
+    refused("[{ speed = 0.5 }]", &["network.links[0]: it names no link", "at = \"spine1\" for all links of one"]);
+    let both = "[{ at = \"spine1\", between = [\"spine1\", \"leaf0\"] }]";
+    refused(both, &["network.links[0]: it has both `between` and `at`"]);
+    let twice = "[{ at = \"spine1\" }, { between = [\"spine1\", \"leaf0\"], speed = 0.5 }]";
+    let links = "network.links[1].between: the links between \"spine1\" and \"leaf0\" are also changed in ";
+    refused(twice, &[links, "network.links[0]; change each link in one entry alone"]);
+    // No path may take longer than any run.
+    refused("[{ at = \"h0\", speed = 1e-10 }]", &["network.topology", "longer than any run"]);
+}
+
+#[test]
 fn hosts_that_cannot_reach_each_other() {
     let graph = "topology = { kind = \"graph\", hosts = [\"a\", \"b\"], switches = [\"s\", \"t\"], links = [\n{ \
                  between = [\"a\", \"s\"], rate = \"1 Gbps\", delay = \"1 us\" },\n{ between = [\"b\", \"t\"], rate = \

@@ -122,17 +122,17 @@ fn load_balancing() {
 fn senders_that_choose_paths() {
     let of = |network: &str| {
         let spec = checked(&balanced(network, "\"dcqcn\"")).unwrap();
-        (spec.network().balancing.clone(), spec.traffics()[0].endpoint.spraying, spec.document().network.paths)
+        (spec.network().balancing.clone(), spec.traffics()[0].spraying.clone(), spec.document().network.paths)
     };
     for (id, _) in PathsKind::NAMES {
         let kind = PathsKind::named(id).unwrap();
         let (policy, spraying, filled_in) = of(&format!("balancing = \"{id}\""));
-        assert!(matches!(policy, Balancing::Senders(of) if of == Spraying { kind, paths: 128 }), "{policy:?}");
-        assert_eq!((spraying, filled_in), (Some(Spraying { kind, paths: 128 }), Some(128)));
+        assert!(matches!(&policy, Balancing::Senders(of) if *of == Spraying::by(kind, 128)), "{policy:?}");
+        assert_eq!((spraying, filled_in), (Some(Spraying::by(kind, 128)), Some(128)));
     }
     for paths in [1, 65_536] {
         let (_, spraying, _) = of(&format!("balancing = \"reps\"\npaths = {paths}"));
-        assert_eq!(spraying, Some(Spraying { kind: PathsKind::Reps, paths }));
+        assert_eq!(spraying, Some(Spraying::by(PathsKind::Reps, paths)));
     }
     let (_, spraying, filled_in) = of("balancing = \"random\"");
     assert_eq!((spraying, filled_in), (None, None));
@@ -213,7 +213,7 @@ fn impossible_load_balancing() {
     refused(spraying, "\"dart\"", &["network.balancing", "traffic.scheme", "deflects"]);
     refused(spraying, "\"rcp\"", &["traffic[0].scheme", "switches write into the field of \"rcp\""]);
     let tcp = checked(&balanced(spraying, "\"dctcp\"")).unwrap();
-    assert_eq!(tcp.traffics()[0].endpoint.spraying, None, "TCP goes by flow");
+    assert_eq!(tcp.traffics()[0].spraying, None, "TCP goes by flow");
     refused("balancing = \"widest\"", dcqcn, &["network.balancing", "least-queue"]);
     let loading = "one of your own is loaded first, by --load FILE.py:CLASS or fanin.load_scheme";
     refused("balancing = \"own\"", dcqcn, &["network.balancing", "round-robin", loading]);
