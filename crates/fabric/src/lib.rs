@@ -62,7 +62,7 @@ pub use config::{
     TcpConfig, TrafficConfig, Trimming,
 };
 pub use flows::Flows;
-pub use graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
+pub use graph_records::{CollectiveRecord, GraphRecords, RankRecord};
 pub use graphs::Placed;
 pub use parallel::ParallelSimulation;
 pub use pause_log::{PauseCause, PauseRecord};
