@@ -31,6 +31,8 @@ def test_the_page_goes_from_a_trace_to_a_picture(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     assert (tmp_path / "ranks.png").stat().st_size > 10_000
+    assert (tmp_path / "why.png").stat().st_size > 10_000
+    assert (tmp_path / "runs" / "timeline" / "trace.perfetto-trace").stat().st_size > 10_000
     rows = {}
     for folder in ("by-flow", "by-packet"):
         for row in json.loads((tmp_path / "runs" / folder / "compare.json").read_text())["rows"]:
@@ -81,9 +83,11 @@ def test_ranks_collectives_and_nodes_are_tables(tmp_path: Path) -> None:
     loaded = fanin.load(tmp_path / "run")
     assert loaded.ranks().equals(ranks)
     # An older run has none.
-    for name in ("ranks", "collectives", "nodes"):
+    for name in ("ranks", "collectives", "nodes", "critical"):
         (tmp_path / "run" / f"{name}.arrow").unlink()
-    assert fanin.load(tmp_path / "run", verify=False).ranks().is_empty()
+    older = fanin.load(tmp_path / "run", verify=False)
+    assert older.ranks().is_empty()
+    assert older.critical().is_empty()
 
 
 def test_collectives_of_traces_become_messages(command_here: Command) -> None:
@@ -291,3 +295,19 @@ def test_the_report_has_ranks_and_collectives(tmp_path: Path) -> None:
     late = result.collectives().sort("time_ps", descending=True).row(0, named=True)
     assert f'<td class="text">rank {late["last_rank"]}</td>' in page
     assert "critical path: queueing" in page
+
+
+def test_explain_has_the_job_in_an_empty_network(command_here: Command) -> None:
+    (job,) = fanin.explain(EXAMPLE, set=SMALL)["jobs"]
+    result = fanin.run(EXAMPLE, set=SMALL, progress=False)
+    told = result.summary()["traffics"][0]["job"]
+    assert told is not None
+    assert told["critical"] is not None
+    assert told["time_us"] is not None
+    assert (job["traffic"], job["ranks"], job["messages"]) == ("job", 16, 60)
+    assert job["time_us"] == pytest.approx(told["time_us"] - told["critical"]["queueing_us"], abs=1e-6)
+    assert job["serialisation_us"] == pytest.approx(told["critical"]["serialisation_us"], abs=1e-6)
+    shown = command_here("explain", EXAMPLE, *("--set", SMALL[0])).stdout
+    assert "Jobs in an empty network" in shown
+    plain = command_here("explain", ROOT / "examples" / "incast.toml").stdout
+    assert "Jobs in an empty network" not in plain

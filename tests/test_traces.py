@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import fanin
+from conftest import ROOT
 
 SPEC = """
 spec_version = 1

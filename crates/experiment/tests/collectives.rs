@@ -235,3 +235,20 @@ fn a_pipeline_takes_its_computations_and_messages() {
         assert!(took >= least && took < least + more * alone, "{schedule}: {took} {least}");
     }
 }
+
+/// In lockstep no message waits, so a job alone takes what its run takes, less the ACKs that leave before messages.
+#[test]
+fn an_explanation_has_the_path_in_an_empty_network() {
+    let pattern = "{ kind = \"all-reduce\", size = \"1048576 B\", repeat = 2, compute = \"3 us\" }";
+    let text = star(8, ("400 Gbps", "500 ns"), (4096, 62, 66), pattern);
+    let checked = Spec::from_toml(&text, "c.toml", Path::new("")).unwrap().check().unwrap();
+    let jobs = fanin_experiment::explain(&checked).jobs;
+    let summary = summarise(&run(checked.build(), &mut |_| true).run, SizeRange::ALL, false);
+    let ran = summary.traffics[0].job.as_ref().unwrap().critical.unwrap();
+    let [job] = &jobs[..] else { panic!("{jobs:?}") };
+    assert_eq!((job.traffic.as_str(), job.ranks, job.messages), ("t", 8, 28));
+    let parts = [job.compute_us, job.serialisation_us, job.propagation_us, job.waiting_us];
+    let of_run = [ran.compute_us, ran.serialisation_us, ran.propagation_us, ran.waiting_us];
+    assert!(parts.iter().zip(of_run).all(|(one, other)| (one - other).abs() < 1e-9), "{job:?} {ran:?}");
+    assert!((job.time_us - parts.iter().sum::<f64>()).abs() < 1e-9);
+}

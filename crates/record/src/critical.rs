@@ -1,8 +1,8 @@
 //! The critical paths of jobs and of their collectives, split into what their time was spent on.
 //!
-//! A message is split by its FCT in an empty network: propagation is the delay of the links on the shortest path between
-//! its hosts, serialisation the rest of the ideal FCT, and queueing what remains: waiting at ports and at its own host,
-//! pauses, pacing, and retransmission. The parts of a piece add up to it exactly.
+//! A message is split by its FCT in an empty network: propagation is the delay of the links on the shortest path
+//! between its hosts, serialisation the rest of the ideal FCT, and queueing what remains: waiting at ports and at its
+//! own host, pauses, pacing, and retransmission. The parts of a piece add up to it exactly.
 
 use crate::Run;
 use fanin_fabric::topology::{Adjacency, Graph};
@@ -81,9 +81,9 @@ const KEPT: usize = 2_000_000;
 pub(crate) fn paths(run: &Run) -> (Vec<Row>, usize) {
     let (mut rows, mut left_out) = (Vec::new(), 0);
     for job in 0..run.jobs.len() as u32 {
-        let mut split = Split::new(run, job);
         let ran = run.graphs.past_of(job);
-        let past = past(run, job, &ran);
+        let Some(past) = past(run, job, &ran) else { continue };
+        let mut split = Split::new(run, job);
         past.path().into_iter().flatten().for_each(|piece| split.add(piece, None, &mut rows));
         for (number, path) in (0..).zip(past.paths_of_collectives()) {
             for piece in path.into_iter().flatten() {
@@ -99,9 +99,9 @@ pub(crate) fn paths(run: &Run) -> (Vec<Row>, usize) {
 
 /// The path of a job in numbers, if all its nodes have ended.
 pub(crate) fn summary(run: &Run, job: u32) -> Option<CriticalSummary> {
-    let mut rows = Vec::new();
-    let mut split = Split::new(run, job);
-    past(run, job, &run.graphs.past_of(job)).path()?.into_iter().for_each(|piece| split.add(piece, None, &mut rows));
+    let path = past(run, job, &run.graphs.past_of(job))?.path()?;
+    let (mut rows, mut split) = (Vec::new(), Split::new(run, job));
+    path.into_iter().for_each(|piece| split.add(piece, None, &mut rows));
     let us = |of: fn(&Parts) -> u64| rows.iter().map(|row| u128::from(of(&row.parts))).sum::<u128>() as f64 / 1e6;
     Some(CriticalSummary {
         compute_us: us(|parts| parts.compute),
@@ -113,9 +113,11 @@ pub(crate) fn summary(run: &Run, job: u32) -> Option<CriticalSummary> {
     })
 }
 
-fn past<'a>(run: &'a Run, job: u32, ran: &'a [&'a [Ran]]) -> Past<'a> {
+/// A job with the times of its nodes; none where another engine ran it, which does not know them.
+fn past<'a>(run: &'a Run, job: u32, ran: &'a [&'a [Ran]]) -> Option<Past<'a>> {
     let placed = &run.jobs[job as usize];
-    Past { job: &placed.job, ran, begin: placed.start.as_ps() }
+    let known = ran.len() == placed.job.ranks.len();
+    known.then(|| Past { job: &placed.job, ran, begin: placed.start.as_ps() })
 }
 
 /// No message.
