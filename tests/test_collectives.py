@@ -170,7 +170,8 @@ def test_critical_paths_add_up_to_the_picosecond() -> None:
     assert told is not None
     assert told["critical"] is not None
     assert told["critical"]["messages"] == 60
-    assert sum(told["critical"][f"{part}_us"] for part in PARTS) == pytest.approx(finish / 1e6, abs=1e-6)
+    parts = cast("dict[str, float]", told["critical"])
+    assert sum(parts[f"{part}_us"] for part in PARTS) == pytest.approx(finish / 1e6, abs=1e-6)
 
 
 SCHEDULE = """num_ranks 3
@@ -260,6 +261,11 @@ def test_a_slow_link_is_named(command_here: Command, tmp_path: Path) -> None:
     )
     result = fanin.load(tmp_path / "slow")
     assert sum(found["parts_us"].values()) == pytest.approx(result.collectives()["time_ps"][1] / 1e6, abs=1e-6)
+    path = result.critical().filter(pl.col("path_of") == 1)
+    assert slowest["delay_us"] == max(path["queueing_ps"]) / 1e6
+    assert [one["where"] is not None for one in found["messages"]] == [True] * 8 + [False] * (
+        len(found["messages"]) - 8
+    )
     assert Path(found["picture"]).name == "why-collective-1.png"
     shown = command_here("why", "slow", "--collective", "job:1").stdout
     assert "on the critical path" in shown
@@ -287,7 +293,7 @@ def test_the_report_has_ranks_and_collectives(tmp_path: Path) -> None:
     assert computes["base"][0] == 0
     assert (sum(computes["x"]), set(computes["y"])) == (pytest.approx(16 * 100), set(range(16)))
     # With the last ACKs, which a collective does not wait for, and pauses that are too short to be drawn.
-    assert sum(communicates["x"]) == pytest.approx(result.ranks()["communication_ps"].sum() / 1e6, rel=0.05)
+    assert sum(communicates["x"]) == pytest.approx(sum(result.ranks()["communication_ps"]) / 1e6, rel=0.05)
     assert computes["text"][2].startswith("rank ")
     page = fanin.report(result, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Slowest collectives" in page

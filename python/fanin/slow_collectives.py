@@ -97,17 +97,16 @@ class WhyCollective:
 
     def messages(self) -> list[Delayed]:
         """The messages on the path that took longer than in an empty network, the slowest first."""
-        flows = self.run.flows()
-        numbers = flows.select(pl.col("traffic").cast(pl.String), number=message_number(flows))
+        slow = delayed(self.path)
+        names = names_of(self.run, slow["flow_id"].to_list())
         found = []
-        for row in delayed(self.path).iter_rows(named=True):
-            traffic, number = numbers.row(row["flow_id"])
+        for row in slow.iter_rows(named=True):
             parts = self.breakdowns.get(row["flow_id"])
             worst = None if parts is None else parts.worst()
             where = None if worst is None or worst.ps == 0 else LABELS[worst.what].format(where=worst.where)
             ends = (self.rank(row["rank"]), self.rank(row["peer"]))
             took_us = (row["end_ps"] - row["start_ps"]) / 1e6
-            found.append(Delayed(f"{traffic}:{number}", *ends, took_us, row["queueing_ps"] / 1e6, where))
+            found.append(Delayed(names[row["flow_id"]], *ends, took_us, row["queueing_ps"] / 1e6, where))
         return found
 
     def places(self) -> list[Place]:
@@ -275,8 +274,8 @@ def delayed(path: pl.DataFrame) -> pl.DataFrame:
 def names_of(result: Result, flows: Sequence[int]) -> dict[int, str]:
     """The names of messages, by their rows in the table of flows."""
     table = result.flows()
-    table = table.select(pl.col("traffic").cast(pl.String), number=message_number(table))
-    return {flow: ":".join(str(part) for part in table.row(flow)) for flow in flows}
+    table = table.select(pl.concat_str("traffic", pl.lit(":"), message_number(table)).alias("name"))
+    return {flow: str(table["name"][flow]) for flow in flows}
 
 
 def chosen(result: Result, collective: int | str) -> dict[str, object]:
@@ -298,7 +297,7 @@ def chosen(result: Result, collective: int | str) -> dict[str, object]:
         raise RunError(f"{result.label}: several traffics have a collective {number}; give one of {several}")
     if found.is_empty():
         raise RunError(
-            f"{result.label}: no collective {number}; there are {of.height}, from 0 to {of['collective'].max()}"
+            f"{result.label}: no collective {number}; there are {of.height}, from 0 to {max(of['collective'])}"
         )
     row = cast("dict[str, object]", found.row(0, named=True))
     if row["time_ps"] is None:
