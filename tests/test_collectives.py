@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -13,6 +14,7 @@ import fanin
 from conftest import ROOT, Command
 from fanin import SpecError, graphs, plot
 from fanin.cli.common import WRONG_SPEC
+from fanin.reporting import charts
 
 PAGE = ROOT / "docs" / "collectives.md"
 EXAMPLE = ROOT / "examples" / "collectives" / "all-reduce.toml"
@@ -29,6 +31,8 @@ def test_the_page_goes_from_a_trace_to_a_picture(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     assert (tmp_path / "ranks.png").stat().st_size > 10_000
+    assert (tmp_path / "why.png").stat().st_size > 10_000
+    assert (tmp_path / "runs" / "timeline" / "trace.perfetto-trace").stat().st_size > 10_000
     rows = {}
     for folder in ("by-flow", "by-packet"):
         for row in json.loads((tmp_path / "runs" / folder / "compare.json").read_text())["rows"]:
@@ -79,9 +83,11 @@ def test_ranks_collectives_and_nodes_are_tables(tmp_path: Path) -> None:
     loaded = fanin.load(tmp_path / "run")
     assert loaded.ranks().equals(ranks)
     # An older run has none.
-    for name in ("ranks", "collectives", "nodes"):
+    for name in ("ranks", "collectives", "nodes", "critical"):
         (tmp_path / "run" / f"{name}.arrow").unlink()
-    assert fanin.load(tmp_path / "run", verify=False).ranks().is_empty()
+    older = fanin.load(tmp_path / "run", verify=False)
+    assert older.ranks().is_empty()
+    assert older.critical().is_empty()
 
 
 def test_collectives_of_traces_become_messages(command_here: Command) -> None:
@@ -127,3 +133,187 @@ def test_messages_of_jobs_have_ideals() -> None:
     flows = fanin.run(EXAMPLE, set=lone, progress=False).flows()
     assert flows["slowdown"].null_count() == 0
     assert flows["slowdown"].min() == pytest.approx(1, abs=0.01)
+
+
+def parts_ps(table: pl.DataFrame) -> int:
+    return int(table.select(pl.sum_horizontal(pl.col(f"{part}_ps") for part in PARTS)).to_series().sum())
+
+
+PARTS = ("compute", "serialisation", "propagation", "queueing", "waiting")
+
+
+def test_critical_paths_add_up_to_the_picosecond() -> None:
+    result = fanin.run(EXAMPLE, set=SMALL, progress=False)
+    table = result.critical().with_columns(pl.col("kind").cast(pl.String))
+    job = table.filter(pl.col("path_of").is_null())
+    finish = max(result.ranks()["finish_ps"])
+    assert (job["start_ps"][0], job["end_ps"][-1]) == (0, finish)
+    assert (job["end_ps"][:-1] == job["start_ps"][1:]).all()
+    assert parts_ps(job) == finish
+    for row in result.collectives().iter_rows(named=True):
+        path = table.filter(pl.col("path_of") == row["collective"])
+        assert parts_ps(path) == row["time_ps"] == path["end_ps"][-1] - row["start_ps"]
+        assert set(path["collective"]) == {row["collective"]}
+    # Each message is that of the table of flows, and the next is sent by the rank that received it.
+    messages = job.filter(pl.col("kind") == "message").join(
+        result.flows().with_columns(pl.col("flow_id").cast(pl.UInt64)), on="flow_id", suffix="_flow"
+    )
+    messages = messages.sort("start_ps")
+    assert messages.height == 60
+    assert (messages["start_ps"] == messages["start_ps_flow"]).all()
+    assert (messages["end_ps"] == messages["start_ps"] + messages["completion_ps"]).all()
+    excess = (messages["completion_ps"] - messages["ideal_ps"]).cast(pl.Int64)
+    assert (messages["queueing_ps"].cast(pl.Int64) == excess).all()
+    assert (messages["propagation_ps"] == 4_000_000).all(), "four links of 1 us"
+    assert (messages["peer"][:29] == messages["rank"][1:30]).all()
+    told = result.summary()["traffics"][0]["job"]
+    assert told is not None
+    assert told["critical"] is not None
+    assert told["critical"]["messages"] == 60
+    parts = cast("dict[str, float]", told["critical"])
+    assert sum(parts[f"{part}_us"] for part in PARTS) == pytest.approx(finish / 1e6, abs=1e-6)
+
+
+SCHEDULE = """num_ranks 3
+rank 0 { a: calc 5000 \n s: send 20000b to 1 tag 1 \n s requires a \n b: calc 3000 \n b requires s }
+rank 1 { r: recv 20000b from 0 tag 1 \n c: calc 100 cpu 1 \n c requires r \n e: calc 40000 cpu 1 }
+rank 2 { f: calc 10 }
+"""
+
+
+def test_a_path_has_acks_and_waits_for_slots(tmp_path: Path) -> None:
+    (tmp_path / "step.goal").write_text(SCHEDULE.replace(" \n ", "\n"))
+    spec = graphs.spec(tmp_path / "step.goal", EXAMPLE)
+    result = fanin.run(spec, progress=False)
+    path = result.critical().with_columns(pl.col("kind").cast(pl.String))
+    # The computation of 40 us has the processor first; what waits for the message is the last to end.
+    assert path.select("kind", "rank").rows() == [("compute", 0), ("message", 0), ("slot", 1), ("compute", 1)]
+    assert parts_ps(path) == max(result.ranks()["finish_ps"]) == 40_100_000
+    (tmp_path / "step.goal").write_text(SCHEDULE.replace(" \n ", "\n").replace("calc 40000 cpu 1", "calc 40"))
+    result = fanin.run(spec, progress=False)
+    path = result.critical().with_columns(pl.col("kind").cast(pl.String))
+    assert path.select("kind", "rank").rows() == [("compute", 0), ("message", 0), ("ack", 0), ("compute", 0)]
+    flow = result.flows().row(0, named=True)
+    assert path["start_ps"].to_list()[2:] == [5_000_000 + flow["completion_ps"], 5_000_000 + flow["acked_ps"]]
+    assert parts_ps(path) == max(result.ranks()["finish_ps"]) == 5_000_000 + flow["acked_ps"] + 3_000_000
+
+
+def varint(number: int) -> bytes:
+    return bytes([number]) if number < 128 else bytes([number & 127 | 128]) + varint(number >> 7)
+
+
+def number(field: int, value: int) -> bytes:
+    return varint(field << 3) + varint(value)
+
+
+def text(field: int, value: bytes) -> bytes:
+    return varint(field << 3 | 2) + varint(len(value)) + value
+
+
+def traces(folder: Path, computing_us: list[int]) -> Path:
+    """Chakra traces of ranks that compute so long, and then take part in an all-reduce of 400 KB."""
+    for rank, micros in enumerate(computing_us):
+        for_gpu = text(10, text(1, b"is_cpu_op") + number(27, 0))
+        compute = number(1, 1) + text(2, b"c") + number(3, 4) + number(7, micros) + for_gpu
+        attributes = [text(1, b"comm_type") + number(9, 0), text(1, b"comm_size") + number(9, 400_000)]
+        reduce = number(1, 2) + text(2, b"r") + number(3, 7) + number(5, 1) + for_gpu
+        reduce += b"".join(text(10, attribute) for attribute in attributes)
+        parts = (text(1, b"0.0.4"), compute, reduce)
+        (folder / f"late.{rank}.et").write_bytes(b"".join(varint(len(part)) + part for part in parts))
+    return folder / "late.0.et"
+
+
+def test_a_slow_rank_is_named(tmp_path: Path) -> None:
+    spec = graphs.spec(traces(tmp_path, [1, 1, 90, 1]), EXAMPLE)
+    result = fanin.run(spec, progress=False)
+    row = result.collectives().row(0, named=True)
+    assert (row["last_rank"], row["late_ps"]) == (2, 89_000_000)
+    ranks = result.ranks()
+    assert ranks["late_collectives"].to_list() == [0, 0, 1, 0]
+    assert ranks["late_ps"].to_list() == [0, 0, 89_000_000, 0]
+    job = result.summary()["traffics"][0]["job"]
+    assert job is not None
+    assert job["late_us"] == 89
+    found = fanin.why_collective(result, 0, progress=False)
+    assert "Slow: rank 2 (h2), which entered 89.0 us" in found.headline()
+    assert found.traced is None
+    assert found.parts_us["late"] == 89
+    assert sum(found.parts_us.values()) == pytest.approx(row["time_ps"] / 1e6, abs=1e-6)
+    # The critical path of the job is that rank's computation and then the same messages.
+    path = result.critical().with_columns(pl.col("kind").cast(pl.String)).filter(pl.col("path_of").is_null())
+    assert path.select("kind", "rank", "compute_ps").row(0) == ("compute", 2, 90_000_000)
+    assert path["rank"].to_list()[1:] == [2, 3, 0, 1, 2, 3]
+
+
+def test_a_slow_link_is_named(command_here: Command, tmp_path: Path) -> None:
+    """All ring neighbours are in other racks, over one link out of each that is slower than a host's."""
+    slow = ["network.topology.spines=1", "network.topology.fabric_link=40 Gbps", "traffic[0].scheme=none"]
+    settings = [word for one in (*SMALL, *slow) for word in ("--set", one)]
+    command_here("run", EXAMPLE, *settings, "--out", "slow")
+    found = json.loads(command_here("why", "slow", "--collective", "1", "--json").stdout)
+    assert (found["operation"], found["repeated"]) == ("all-reduce", True)
+    worst = found["places"][0]
+    assert re.fullmatch(r"waiting at leaf\d>spine0", worst["where"]), found["places"]
+    assert worst["where"] in found["headline"]
+    slowest = found["messages"][0]
+    assert (
+        f"the slowest was {slowest['message']} from {slowest['sender']} to {slowest['receiver']}" in found["headline"]
+    )
+    result = fanin.load(tmp_path / "slow")
+    assert sum(found["parts_us"].values()) == pytest.approx(result.collectives()["time_ps"][1] / 1e6, abs=1e-6)
+    path = result.critical().filter(pl.col("path_of") == 1)
+    assert slowest["delay_us"] == max(path["queueing_ps"]) / 1e6
+    assert [one["where"] is not None for one in found["messages"]] == [True] * 8 + [False] * (
+        len(found["messages"]) - 8
+    )
+    assert Path(found["picture"]).name == "why-collective-1.png"
+    shown = command_here("why", "slow", "--collective", "job:1").stdout
+    assert "on the critical path" in shown
+    assert slowest["message"] in shown
+    for asked, said in (
+        ("9", "no collective 9; there are 2, from 0 to 1"),
+        ("x", "give its number, or"),
+        ("jobs:0", "traffics with collectives: job"),
+    ):
+        assert said in command_here("why", "slow", "--collective", asked).stderr
+    both = command_here("why", "slow", "--collective", "0", "--flow", "1")
+    assert both.returncode == WRONG_SPEC
+    assert "leave one out" in both.stderr
+
+
+def test_the_report_has_ranks_and_collectives(tmp_path: Path) -> None:
+    result = fanin.run(EXAMPLE, set=SMALL, progress=False)
+    first = charts.charts([result])[0]
+    assert first.id == "ranks"
+    assert first.figure is not None
+    computes, communicates = (
+        next(trace for trace in cast("Any", first.figure["data"]) if trace["name"] == name)
+        for name in ("computes", "communicates")
+    )
+    assert computes["base"][0] == 0
+    assert (sum(computes["x"]), set(computes["y"])) == (pytest.approx(16 * 100), set(range(16)))
+    # With the last ACKs, which a collective does not wait for, and pauses that are too short to be drawn.
+    assert sum(communicates["x"]) == pytest.approx(sum(result.ranks()["communication_ps"]) / 1e6, rel=0.05)
+    assert computes["text"][2].startswith("rank ")
+    page = fanin.report(result, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Slowest collectives" in page
+    assert "fanin why FOLDER --collective " in page
+    late = result.collectives().sort("time_ps", descending=True).row(0, named=True)
+    assert f'<td class="text">rank {late["last_rank"]}</td>' in page
+    assert "critical path: queueing" in page
+
+
+def test_explain_has_the_job_in_an_empty_network(command_here: Command) -> None:
+    (job,) = fanin.explain(EXAMPLE, set=SMALL)["jobs"]
+    result = fanin.run(EXAMPLE, set=SMALL, progress=False)
+    told = result.summary()["traffics"][0]["job"]
+    assert told is not None
+    assert told["critical"] is not None
+    assert told["time_us"] is not None
+    assert (job["traffic"], job["ranks"], job["messages"]) == ("job", 16, 60)
+    assert job["time_us"] == pytest.approx(told["time_us"] - told["critical"]["queueing_us"], abs=1e-6)
+    assert job["serialisation_us"] == pytest.approx(told["critical"]["serialisation_us"], abs=1e-6)
+    shown = command_here("explain", EXAMPLE, *("--set", SMALL[0])).stdout
+    assert "Jobs in an empty network" in shown
+    plain = command_here("explain", ROOT / "examples" / "incast.toml").stdout
+    assert "Jobs in an empty network" not in plain

@@ -19,8 +19,8 @@ FLOORS = {
     "results": "result comparison htsim",
     "running": "limits progress stopping runs graphs jobs explanation comparing hpcc uec sweeps.display sweeps.grid "
     "sweeps.pools sweeps.running sweeps.store sweeps.sweeping sweeps.work",
-    "uses": "reporting causes validate watching scheme_check new_schemes bench _bench_case _bench_scheme wire "
-    "wire_machine wire_parity wire_tcp verifying",
+    "uses": "reporting causes slow_collectives validate watching scheme_check new_schemes bench _bench_case "
+    "_bench_scheme wire wire_machine wire_parity wire_tcp verifying",
     "commands": "cli __main__",
 }
 """The floors of ARCHITECTURE.md from the ground up, with their modules; a package has those of its modules that are not

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import fanin
+from conftest import ROOT
 
 SPEC = """
 spec_version = 1
@@ -406,6 +407,9 @@ def fields(data: bytes) -> dict[int, list[Any]]:
         key = varint()
         if key & 7 == 0:
             found.setdefault(key >> 3, []).append(varint())
+        elif key & 7 == 1:
+            found.setdefault(key >> 3, []).append(int.from_bytes(data[at : at + 8], "little"))
+            at += 8
         else:
             assert key & 7 == 2
             length = varint()
@@ -443,6 +447,8 @@ def events(path: Path) -> tuple[dict[int, dict[str, Any]], list[dict[str, Any]]]
                 "of": track_number,
                 "args": args,
                 "value": event.get(30, [None])[0],
+                "name": event.get(23, [b""])[0].decode(),
+                "arrow": (event.get(47, [None])[0], event.get(48, [None])[0]),
             }
         )
     return tracks, found
@@ -484,6 +490,59 @@ def test_a_timeline_has_messages_queues_and_pauses(folder: Path, traced: fanin.R
     assert max(busiest) > ports["leaf0>h0"]["peak_queue_bytes"] - 2 * 1522
     pauses = Counter(e["track"]["name"] for e in of("pauses", 1))
     assert pauses == {f"{name} data": row["pauses"] for name, row in ports.items() if row["pauses"] > 0}
+
+
+def test_a_timeline_has_the_ranks_of_jobs(tmp_path: Path) -> None:
+    example = ROOT / "examples" / "collectives" / "all-reduce.toml"
+    settings = ["traffic[0].pattern.size=40 KB", "measure.perfetto={}"]
+    run = fanin.run(example, set=settings, progress=False)
+    run.save(tmp_path / "run")
+    tracks, found = events(tmp_path / "run" / "trace.perfetto-trace")
+    groups = {number: track["name"] for number, track in tracks.items() if track["parent"] is None}
+    hosts = run.ranks()["host"].cast(pl.String).to_list()
+    named = {f"job: rank {rank} on {host}" for rank, host in enumerate(hosts)}
+    assert set(groups.values()) == {"messages", "queues"} | named
+    open_: dict[int, list[dict[str, Any]]] = {}
+    slices: Counter[tuple[str, str, str, int, int]] = Counter()
+    sent: dict[int, tuple[str, str]] = {}
+    received: dict[int, tuple[str, str]] = {}
+    for event in found:
+        of = groups.get(event["track"]["parent"], "")
+        if of not in named:
+            continue
+        if event["type"] == 1:
+            assert not open_.setdefault(event["of"], []), "slices of one track do not overlap"
+            open_[event["of"]].append(event)
+            begin = event
+        else:
+            begin = open_[event["of"]].pop()
+            start, took = begin["args"]["start_ps"], event["args"]["took_ps"]
+            assert (begin["time"], event["time"]) == (start // 1000, (start + took) // 1000)
+            slices[of, event["track"]["name"], begin["name"], start, start + took] += 1
+        if event["arrow"][0] is not None:
+            assert sent.setdefault(event["arrow"][0], (of, begin["name"])) == (of, begin["name"])
+        if event["arrow"][1] is not None:
+            received[event["arrow"][1]] = (of, begin["name"])
+    assert not any(open_.values())
+    wanted: Counter[tuple[str, str, str, int, int]] = Counter()
+    kinds = {"send": "sends", "recv": "receives", "compute": "computes", "collective": "collectives"}
+    for node in run.nodes().with_columns(pl.col("kind").cast(pl.String)).iter_rows(named=True):
+        name = {
+            "send": f"to rank {node['peer']}",
+            "recv": f"from rank {node['peer']}",
+            "compute": f"node {node['node']}",
+            "collective": f"all-reduce {node['collective']}",
+        }[node["kind"]]
+        of = f"job: rank {node['rank']} on {hosts[node['rank']]}"
+        wanted[of, kinds[node["kind"]], name, node["start_ps"], node["end_ps"]] += 1
+    assert slices == wanted
+    # An arrow leads from each send to the receive that has its message.
+    assert sent.keys() == received.keys()
+    assert len(sent) == run.flows().height == 2 * 30 * 16
+    for arrow, (of, name) in sent.items():
+        other = received[arrow]
+        assert other[0].startswith(f"job: {name.removeprefix('to ')} on ")
+        assert of.startswith(f"job: {other[1].removeprefix('from ')} on ")
 
 
 def test_to_capture_changes_nothing(folder: Path, traced: fanin.Result, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 """Packet-level simulation of datacenter congestion control.
 
 `run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `load` reads a run
-folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow; `explain` shows
-paths, thresholds, load and cost of a spec before it runs. `wire` sends messages between hosts under the same schemes.
-`Scheme`, with `Sender`, `Receiver` and `SwitchProgram`, is what one's own schemes derive from; `check_scheme` checks
-them with random events.
+folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow and `why_collective`
+why a collective was; `explain` shows paths, thresholds, load and cost of a spec before it runs. `wire` sends messages
+between hosts under the same schemes. `Scheme`, with `Sender`, `Receiver` and `SwitchProgram`, is what one's own schemes
+derive from; `check_scheme` checks them with random events.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from fanin.run_folder import RunError
     from fanin.runs import run
     from fanin.scheme_check import SchemeReport, check_scheme
+    from fanin.slow_collectives import WhyCollective, why_collective
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
     from fanin.uec import run_uec
@@ -100,6 +101,7 @@ __all__ = [
     "Trim",
     "Verdict",
     "Why",
+    "WhyCollective",
     "__version__",
     "bytes_in",
     "check_scheme",
@@ -120,6 +122,7 @@ __all__ = [
     "tx_time",
     "verify",
     "why",
+    "why_collective",
     "wire",
 ]
 
@@ -162,6 +165,7 @@ _HOME = {
     "Trim": "_core",
     "Verdict": "_core",
     "Why": "causes",
+    "WhyCollective": "slow_collectives",
     "__version__": "_core",
     "bytes_in": "own_schemes",
     "check_scheme": "scheme_check",
@@ -181,6 +185,7 @@ _HOME = {
     "tx_time": "own_schemes",
     "verify": "verifying",
     "why": "causes",
+    "why_collective": "slow_collectives",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
@@ -157,21 +157,27 @@ def why(
     asked = result if isinstance(result, Result) else load(result)
     row = choose(asked, flow)
     name = f"{row['traffic']}:{row['number']}"
-    stop_s = asked.manifest["simulated_ps"] / 1e12 if asked.cancelled else None
     if asked.exact and not asked.of_ns3:
         raise RunError(f"{asked.label}: why follows no packets on the network of uet-htsim; its uec.txt has its lines")
     if asked.of_ns3:
+        stop_s = asked.manifest["simulated_ps"] / 1e12 if asked.cancelled else None
         once_more = run_one(configuration(asked, int(str(row["flow_id"]))), progress=until(stop_s, progress))
     else:
-        given = asked.given_flows if flows is None else flows
-        trace = f"measure.trace=['{name}']"
-        own_schemes.need_loaded(asked.spec, asked.label)
-        job = replace(Job.of(again(asked), [trace]), name=f"{asked.label}/spec.resolved.toml").using(None, None)
-        once_more = run_one(job.within().on(None), flows=given, progress=until(stop_s, progress))
+        once_more = repeat(asked, [name], flows, progress)
     if once_more.hops().is_empty():
         raise RunError(f"{asked.label}: {name} sent nothing before the run stopped at {once_more.simulated_ms:.3f} ms")
     same = None if asked.cancelled else once_more.manifest["event_hash"] == asked.manifest["event_hash"]
     return Why(once_more, name, same)
+
+
+def repeat(asked: Result, names: Sequence[str], flows: object | None, progress: bool | Watcher) -> Result:
+    """Runs the spec of a run again up to where it stopped, with the packets of some messages traced."""
+    own_schemes.need_loaded(asked.spec, asked.label)
+    given = asked.given_flows if flows is None else flows
+    traced = "measure.trace=[" + ", ".join(f"'{name}'" for name in names) + "]"
+    job = replace(Job.of(again(asked), [traced]), name=f"{asked.label}/spec.resolved.toml").using(None, None)
+    stop_s = asked.manifest["simulated_ps"] / 1e12 if asked.cancelled else None
+    return run_one(job.within().on(None), flows=given, progress=until(stop_s, progress))
 
 
 def choose(result: Result, flow: int | str | None) -> dict[str, object]:

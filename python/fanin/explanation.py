@@ -177,6 +177,20 @@ class Cost(TypedDict):
     not_counted: str
 
 
+class JobAlone(TypedDict):
+    """A job in an empty network, where no message waits for another: no run of it is faster. The parts of its critical
+    path add up to its time."""
+
+    traffic: str
+    ranks: int
+    time_us: float
+    compute_us: float
+    serialisation_us: float
+    propagation_us: float
+    waiting_us: float
+    messages: int
+
+
 class Pauses(TypedDict):
     """Whether PFC could act on the flows of a configuration: `why` is the answer as a sentence, and the numbers are
     those of the `ingress` that comes nearest to its XOFF; None where no port can get more than it sends on."""
@@ -198,6 +212,8 @@ class Explanation(TypedDict):
     traffics: list[Traffic]
     load: list[TierLoad]
     cost: Cost
+    jobs: list[JobAlone]
+    """Jobs of at most a million nodes."""
     pauses: Pauses | None
     """Of a configuration of the ns-3 HPCC simulator; None for a spec."""
     remarks: list[str]
@@ -231,7 +247,10 @@ def table(explained: Explanation) -> RenderableType:
         f"{explained['name']}: {network['hosts']:,} hosts, {network['switches']:,} switches, {network['links']:,} links"
     )
     parts: list[RenderableType] = [Text(heading, style="bold"), Text(), _tiers(explained), _paths(network["paths"])]
-    parts.extend([_marking(explained), *_buffers(explained), _traffics(explained), _cost(explained["cost"])])
+    parts.extend([_marking(explained), *_buffers(explained), _traffics(explained)])
+    if explained["jobs"]:
+        parts.append(_jobs(explained["jobs"]))
+    parts.append(_cost(explained["cost"]))
     if explained["pauses"] is not None:
         parts.append(Text(f"{explained['pauses']['why']}.", style="bold"))
     parts.extend(Text(remark, style="dim") for remark in explained["remarks"])
@@ -386,6 +405,20 @@ def _traffics(explained: Explanation) -> RenderableType:
     if len(lines) > MOST_ROWS:
         lines[MOST_ROWS:] = [Text(f"and {len(lines) - MOST_ROWS:,} more: --json has all", style="dim")]
     return Group(_fill(made, rows), *lines, Text())
+
+
+def _jobs(jobs: list[JobAlone]) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    columns = ("time", "computation", "serialisation", "propagation", "slots", "messages")
+    made = _new("Jobs in an empty network, and their critical path", "traffic", *columns)
+    rows = []
+    for job in jobs:
+        parts = [job["time_us"], job["compute_us"], job["serialisation_us"], job["propagation_us"], job["waiting_us"]]
+        rows.append([job["traffic"], *(duration(us / 1e6) for us in parts), f"{job['messages']:,}"])
+    note = "No run is faster: each message takes its time alone, whatever else is under way."
+    return Group(_fill(made, rows), Text(note, style="dim"), Text())
 
 
 def _value(value: object) -> str:

@@ -418,3 +418,27 @@ def _tiers(result: RunTables) -> pl.DataFrame:
     order = {tier: number + (number >= middle) for number, tier in enumerate(TIERS)}
     place = pl.col("tier").replace_strict(order, default=middle, return_dtype=pl.Int64)
     return tiers.sort(place, "tier", maintain_order=True)
+
+
+def rank_times(run: RunTables, parts: int = 0) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The ranks of a run's jobs, by traffic and number, when they compute, and when they communicate.
+
+    The latter are intervals with the columns `row` (of the rank), `start_ps` and `end_ps`. Of a run in so many `parts`,
+    intervals of a rank that are closer than a part are one.
+    """
+    table = run.ranks().with_columns(pl.col("traffic").cast(pl.String)).sort("traffic", "rank")
+    nodes = run.nodes().with_columns(pl.col("traffic", "kind").cast(pl.String))
+    nodes = nodes.join(table.select("traffic", "rank").with_row_index("row"), on=["traffic", "rank"], how="left")
+    span_ps = int(table["finish_ps"].to_numpy().max()) - int(table["start_ps"].to_numpy().min())
+    short_ps = span_ps // parts if parts else 0
+    computes = pl.col("kind") == "compute"
+    return table, united(nodes.filter(computes), short_ps), united(nodes.filter(~computes), short_ps)
+
+
+def united(nodes: pl.DataFrame, short_ps: int = 0) -> pl.DataFrame:
+    """The times with a node under way, as intervals of each row that are further apart than a time."""
+    ordered = nodes.sort("row", "start_ps")
+    before = pl.col("end_ps").cum_max().shift(1).over("row")
+    apart = (pl.col("start_ps") > before + short_ps) | before.is_null()
+    parts = ordered.with_columns(new=apart.cast(pl.Int64).cum_sum())
+    return parts.group_by("row", "new").agg(pl.col("start_ps").min(), pl.col("end_ps").max()).sort("row", "start_ps")

@@ -53,6 +53,12 @@ QUANTITIES: dict[str, Quantity] = {
     "exposed_us": Quantity("job: exposed communication", "Exposed communication, mean over ranks", "us", "low"),
     "algbw_gbytes": Quantity("collectives: algbw (GB/s)", "algbw (GB/s)", "ratio", "high"),
     "busbw_gbytes": Quantity("collectives: busbw (GB/s)", "busbw (GB/s)", "ratio", "high"),
+    "late_us": Quantity("collectives: last rank late by", "Lateness of the last rank, mean", "us", "low"),
+    "critical_compute_us": Quantity("critical path: computation", "Computation on the critical path", "us"),
+    "critical_serialisation_us": Quantity("critical path: serialisation", "Serialisation on the critical path", "us"),
+    "critical_propagation_us": Quantity("critical path: propagation", "Propagation on the critical path", "us"),
+    "critical_queueing_us": Quantity("critical path: queueing", "Queueing on the critical path", "us", "low"),
+    "critical_waiting_us": Quantity("critical path: slots", "Waiting for slots on the critical path", "us", "low"),
     "endless": Quantity("long flows", "Long flows", "count"),
     "long_goodput_gbps": Quantity("long-flow goodput, sum", "Goodput of long flows, sum", "Gb/s", "high"),
     "unfinished_goodput_gbps": Quantity(

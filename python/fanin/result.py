@@ -236,6 +236,7 @@ OF_JOBS: dict[str, dict[str, type[pl.DataType]]] = {
     "ranks": {"traffic": pl.String, "rank": pl.UInt32, "finish_ps": pl.UInt64},
     "collectives": {"traffic": pl.String, "collective": pl.UInt32, "time_ps": pl.UInt64},
     "nodes": {"traffic": pl.String, "rank": pl.UInt32, "start_ps": pl.UInt64, "end_ps": pl.UInt64},
+    "critical": {"traffic": pl.String, "path_of": pl.UInt32, "kind": pl.String, "rank": pl.UInt32},
 }
 """Columns of tables that earlier versions did not write."""
 

@@ -99,6 +99,19 @@ class Row:
     """Bytes of collectives over their times, in GB/s, as nccl-tests counts them; of several jobs, the mean."""
     busbw_gbytes: float | None
     """The same times nccl-tests' factor of each operation."""
+    late_us: float | None
+    """How long after the first rank the last one entered a collective, the mean over collectives; of several jobs, the
+    mean."""
+    critical_compute_us: float | None
+    """Computation on the critical path of the slowest job. This and the next four add up to `job_us`."""
+    critical_serialisation_us: float | None
+    """Serialisation of the messages on it, as in an empty network."""
+    critical_propagation_us: float | None
+    """Delays of links on it."""
+    critical_queueing_us: float | None
+    """What the messages on it took longer than in an empty network."""
+    critical_waiting_us: float | None
+    """Waiting for slots of ranks on it."""
     drops: float
     """Packets dropped in the whole run, whatever the cause."""
     paused_us: float
@@ -273,16 +286,25 @@ def _of_jobs(traffics: Sequence[TrafficSummary]) -> Numbers:
     times = [job["time_us"] for job in jobs]
     known = [time for time in times if time is not None]
 
+    slowest = times.index(max(known)) if known and len(known) == len(times) else None
+    path = None if slowest is None else jobs[slowest].get("critical")
+
     def mean(values: Sequence[float | None]) -> float | None:
         found = [value for value in values if value is not None]
         return sum(found) / len(found) if found else None
 
     return {
         "ranks": ranks,
-        "job_us": max(known) if known and len(known) == len(times) else None,
+        "job_us": None if slowest is None else times[slowest],
         "exposed_us": sum(job["exposed_us"] * job["ranks"] for job in jobs) / ranks if ranks else None,
         "algbw_gbytes": mean([job["algbw_gbytes"] for job in jobs]),
         "busbw_gbytes": mean([job["busbw_gbytes"] for job in jobs]),
+        "late_us": mean([job.get("late_us") for job in jobs]),
+        "critical_compute_us": path["compute_us"] if path else None,
+        "critical_serialisation_us": path["serialisation_us"] if path else None,
+        "critical_propagation_us": path["propagation_us"] if path else None,
+        "critical_queueing_us": path["queueing_us"] if path else None,
+        "critical_waiting_us": path["waiting_us"] if path else None,
     }
 
 

@@ -32,6 +32,7 @@ TableName = Literal[
     "ranks",
     "collectives",
     "nodes",
+    "critical",
 ]
 
 TABLES: tuple[TableName, ...] = get_args(TableName)
@@ -84,10 +85,22 @@ class DartSummary(TypedDict):
     table_peak: int | None
 
 
+class CriticalSummary(TypedDict):
+    """The critical path of a job; its parts add up to the time of the job."""
+
+    compute_us: float
+    serialisation_us: float
+    propagation_us: float
+    queueing_us: float
+    waiting_us: float
+    messages: int
+
+
 class JobSummary(TypedDict):
     """The job of a traffic. `exposed_us` is the time of a rank from start to finish less its computations; it,
     `compute_us` and `waiting_us` are means over ranks. `time_us` is None where nodes did not end, and bandwidths, in
-    GB/s, without collectives."""
+    GB/s, without collectives. `late_us` is how long after the first rank the last one entered a collective, the mean
+    over these; it and `critical` are missing in folders of earlier versions."""
 
     ranks: int
     unfinished: int
@@ -98,6 +111,8 @@ class JobSummary(TypedDict):
     collectives: int
     algbw_gbytes: float | None
     busbw_gbytes: float | None
+    late_us: NotRequired[float | None]
+    critical: NotRequired[CriticalSummary | None]
 
 
 class TrafficSummary(TypedDict):

@@ -179,6 +179,13 @@ class RunTables:
         """
         return self._table("nodes")
 
+    def critical(self) -> pl.DataFrame:
+        """The critical path of each job, where `path_of` is null, and of each collective, in order of time.
+
+        One row per computation, message or wait, with what its time was spent on. Empty as `ranks` is.
+        """
+        return self._table("critical")
+
 
 class HasResults(Protocol):
     """A comparison, or a sweep whose runs were kept."""

@@ -44,7 +44,19 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
     ("started", "finished", "unfinished"),
     ("reported", "fct_p50_us", "fct_p99_us", "fct_p999_us", "slowdown_p50", "slowdown_p99", "slowdown_p999"),
     ("queries", "query_p50_us", "query_p99_us", "query_timeout_share"),
-    ("ranks", "job_us", "exposed_us", "algbw_gbytes", "busbw_gbytes"),
+    (
+        "ranks",
+        "job_us",
+        "exposed_us",
+        "critical_compute_us",
+        "critical_serialisation_us",
+        "critical_propagation_us",
+        "critical_queueing_us",
+        "critical_waiting_us",
+        "algbw_gbytes",
+        "busbw_gbytes",
+        "late_us",
+    ),
     (
         "endless",
         "long_goodput_gbps",
@@ -62,6 +74,9 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 RARE = (
+    "critical_compute_us",
+    "critical_waiting_us",
+    "late_us",
     "algbw_gbytes",
     "busbw_gbytes",
     "endless",

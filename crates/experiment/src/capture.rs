@@ -5,9 +5,9 @@ mod frame;
 mod timeline;
 
 use crate::built::{Capture as CaptureOf, Measure, Timeline as TimelineOf};
-use fanin_fabric::Simulation;
 use fanin_fabric::tap::{Captured, Seen, Wanted};
 use fanin_fabric::topology::Graph;
+use fanin_fabric::{GraphRecords, Placed, Simulation};
 use fanin_formats::pcapng;
 use fanin_record::{Spool, SpoolWriter, port_names};
 use fanin_transport::frame::Dscps;
@@ -112,6 +112,14 @@ impl Traces {
 
     fn warn(&mut self, file: &'static str, error: &io::Error) {
         self.warnings.push(format!("{file} is missing: {error}"));
+    }
+
+    /// Writes what the ranks of jobs did.
+    pub fn ranks(&mut self, jobs: &[Placed], graphs: &GraphRecords) {
+        if let Some(Err(error)) = self.timeline.as_mut().map(|timeline| timeline.ranks(jobs, graphs)) {
+            self.warn(TIMELINE, &error);
+            self.timeline = None;
+        }
     }
 
     /// Ends the files and returns them, with warnings for the results.

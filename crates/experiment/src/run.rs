@@ -397,6 +397,8 @@ impl<'a> Runner<'a> {
             (self.progress)(&state);
         }
         let flows = self.sim.take_flows();
+        let graphs = self.sim.simulator_mut().map(ParallelSimulation::take_graphs).unwrap_or_default();
+        self.traces.ranks(&jobs, &graphs);
         let (files, warnings) = std::mem::take(&mut self.traces).finish(self.sim.now());
         for detail in warnings {
             self.log.push(Event::new(self.sim.now(), EventKind::Warning, "run", detail));
@@ -429,7 +431,6 @@ impl<'a> Runner<'a> {
         let measured_from = self.measure.warm_up;
         let numbers = numbers(flows.iter()).zip(flows.iter()).filter(|(_, flow)| flow.start.is_some());
         let numbers = numbers.map(|(number, _)| number).collect();
-        let graphs = self.sim.simulator_mut().map(ParallelSimulation::take_graphs).unwrap_or_default();
         let mut run = Run {
             graph,
             traffics,

@@ -144,6 +144,22 @@ fn bandwidths_and_times_are_those_of_nccl_tests_and_of_ranks() {
 }
 
 #[test]
+fn the_parts_of_a_critical_path_are_those_of_the_closed_form() {
+    let pattern = "{ kind = \"all-reduce\", size = \"1048576 B\", repeat = 2, compute = \"3 us\" }";
+    let outcome = run_spec(&star(8, ("400 Gbps", "500 ns"), (4096, 62, 66), pattern));
+    let job = summarise(&outcome.run, SizeRange::ALL, false).traffics[0].job.clone().unwrap();
+    let path = job.critical.unwrap();
+    // Two times 14 messages of 32 packets over two links, and an ACK of 66 B before each but the first.
+    let serialisation = 14.0 * 33.0 * 0.083_160;
+    let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    assert_eq!((path.messages, path.compute_us, path.waiting_us), (28, 6.0, 0.0));
+    close(path.propagation_us, 2.0 * 14.0);
+    close(path.serialisation_us, 2.0 * serialisation);
+    close(path.queueing_us, 2.0 * 13.0 * 0.001_320);
+    close(job.time_us.unwrap(), 2.0 * (3.0 + 52.437_080));
+}
+
+#[test]
 fn work_that_is_left_is_an_error() {
     let pattern = "{ kind = \"all-reduce\", size = \"8 MB\" }";
     let text = star(4, ("400 Gbps", "500 ns"), (4096, 62, 66), pattern).replace("10 s", "20 us");
@@ -206,8 +222,7 @@ fn a_pipeline_takes_its_computations_and_messages() {
         assert_eq!(summary.errors, [""; 0]);
         let job = summary.traffics[0].job.clone().unwrap();
         assert_eq!(job.compute_us, 150.0 * f64::from(batches));
-        let last = outcome.run.graphs.nodes.iter().filter(|node| node.rank == 0).map(|node| node.end).max().unwrap();
-        last.as_ps()
+        outcome.run.graphs.past_of(0)[0].iter().map(|ran| ran.end).max().unwrap()
     };
     // One micro-batch: all stages in turn, and six messages alone: T(16 packets) of 2 links and 500 ns each.
     let alone = 17 * 83_160 + 1_000_000;
@@ -219,4 +234,21 @@ fn a_pipeline_takes_its_computations_and_messages() {
         let (least, took) = ((8 + 3) * 150_000_000 + 6 * alone, run(schedule, 8));
         assert!(took >= least && took < least + more * alone, "{schedule}: {took} {least}");
     }
+}
+
+/// In lockstep no message waits, so a job alone takes what its run takes, less the ACKs that leave before messages.
+#[test]
+fn an_explanation_has_the_path_in_an_empty_network() {
+    let pattern = "{ kind = \"all-reduce\", size = \"1048576 B\", repeat = 2, compute = \"3 us\" }";
+    let text = star(8, ("400 Gbps", "500 ns"), (4096, 62, 66), pattern);
+    let checked = Spec::from_toml(&text, "c.toml", Path::new("")).unwrap().check().unwrap();
+    let jobs = fanin_experiment::explain(&checked).jobs;
+    let summary = summarise(&run(checked.build(), &mut |_| true).run, SizeRange::ALL, false);
+    let ran = summary.traffics[0].job.as_ref().unwrap().critical.unwrap();
+    let [job] = &jobs[..] else { panic!("{jobs:?}") };
+    assert_eq!((job.traffic.as_str(), job.ranks, job.messages), ("t", 8, 28));
+    let parts = [job.compute_us, job.serialisation_us, job.propagation_us, job.waiting_us];
+    let of_run = [ran.compute_us, ran.serialisation_us, ran.propagation_us, ran.waiting_us];
+    assert!(parts.iter().zip(of_run).all(|(one, other)| (one - other).abs() < 1e-9), "{job:?} {ran:?}");
+    assert!((job.time_us - parts.iter().sum::<f64>()).abs() < 1e-9);
 }

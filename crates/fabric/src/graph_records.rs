@@ -1,5 +1,6 @@
 //! What ranks of graphs did in a run.
 
+use fanin_graph::critical::Ran;
 use fanin_graph::{Host, Problem, stuck};
 use fanin_units::Time;
 
@@ -31,21 +32,6 @@ impl RankRecord {
     }
 }
 
-/// A node of a rank, other than a delay of no time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeRecord {
-    /// Its job.
-    pub job: u32,
-    /// Its rank.
-    pub rank: u32,
-    /// Its number.
-    pub node: u32,
-    /// When it started.
-    pub start: Time,
-    /// When it ended.
-    pub end: Time,
-}
-
 /// A collective at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CollectiveRecord {
@@ -66,12 +52,10 @@ pub struct CollectiveRecord {
 pub struct GraphRecords {
     /// By job and rank.
     pub ranks: Vec<RankRecord>,
-    /// By job and rank, then by end.
-    pub nodes: Vec<NodeRecord>,
+    /// When the nodes of each rank ran, in the order of `ranks`, by number.
+    pub ran: Vec<Vec<Ran>>,
     /// By job, number and rank.
     pub collectives: Vec<CollectiveRecord>,
-    /// Nodes beyond those that are kept.
-    pub left_out: u64,
     /// The ranks as they stopped, in the order of `ranks`.
     pub(crate) hosts: Vec<Host>,
 }
@@ -79,16 +63,22 @@ pub struct GraphRecords {
 impl GraphRecords {
     /// Brings the records of partitions into the order of a whole network.
     pub(crate) fn sort(&mut self) {
-        self.nodes.sort_by_key(|node| (node.job, node.rank));
         self.collectives.sort_by_key(|one| (one.job, one.collective, one.rank));
-        let mut hosts: Vec<(RankRecord, Host)> = self.ranks.drain(..).zip(self.hosts.drain(..)).collect();
-        hosts.sort_by_key(|(record, _)| (record.job, record.rank));
-        (self.ranks, self.hosts) = hosts.into_iter().unzip();
+        let of_rank = self.ran.drain(..).zip(self.hosts.drain(..));
+        let mut all: Vec<(RankRecord, (Vec<Ran>, Host))> = self.ranks.drain(..).zip(of_rank).collect();
+        all.sort_by_key(|(record, _)| (record.job, record.rank));
+        (self.ranks, (self.ran, self.hosts)) = all.into_iter().unzip();
     }
 
     /// Whether all nodes have ended.
     pub fn all_ended(&self) -> bool {
         self.ranks.iter().all(|rank| rank.unfinished == 0)
+    }
+
+    /// The nodes of a job as they ran, by rank.
+    pub fn past_of(&self, job: u32) -> Vec<&[Ran]> {
+        let of_job = self.ranks.iter().zip(&self.ran).filter(|(rank, _)| rank.job == job);
+        of_job.map(|(_, ran)| ran.as_slice()).collect()
     }
 
     /// What keeps the unfinished nodes of a job from ending.

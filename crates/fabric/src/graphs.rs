@@ -6,7 +6,8 @@
 //! collective at a rank with the last of its receives there, or of its sends where it has no receives. Nothing here
 //! acts on another host, so a network may be cut; but where sends end as their messages arrive.
 
-use crate::graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
+use crate::graph_records::{CollectiveRecord, GraphRecords, RankRecord};
+use fanin_graph::critical::Ran;
 use fanin_graph::job::{SendEnds, Step};
 use fanin_graph::{Host, Job, Kind, Message, Node};
 use fanin_units::Time;
@@ -29,9 +30,6 @@ pub struct Placed {
 
 /// No rank, message or place.
 const NONE: u32 = u32::MAX;
-
-/// Nodes of all ranks that are recorded.
-const KEPT: usize = 4_000_000;
 
 /// The ranks of a partition.
 pub(crate) struct Graphs {
@@ -63,7 +61,7 @@ struct Known {
     message: u32,
     /// Its place in the host while it is under way.
     place: u32,
-    start: Time,
+    ran: Ran,
 }
 
 struct Rank {
@@ -80,16 +78,12 @@ struct Rank {
     communicating: u32,
     since: Time,
     record: RankRecord,
-    log: Vec<NodeRecord>,
-    log_limit: usize,
-    left_out: u64,
     collectives: Vec<CollectiveRecord>,
 }
 
 impl Graphs {
     /// The ranks of these jobs whose hosts are here.
     pub fn new(jobs: Vec<Placed>, is_here: impl Fn(u32) -> bool) -> Self {
-        let all: usize = jobs.iter().map(|placed| placed.job.ranks.len()).sum();
         let traffics = jobs.iter().map(|placed| usize::from(placed.traffic) + 1).max().unwrap_or(0);
         let mut graphs = Self {
             of_traffic: vec![NONE; traffics],
@@ -110,7 +104,7 @@ impl Graphs {
             for (rank, host) in (0..).zip(&*placed.hosts) {
                 places.push(if is_here(*host) { graphs.ranks.len() as u32 } else { NONE });
                 if is_here(*host) {
-                    let rank = Rank::new(placed, number, rank, (KEPT / all.max(1)).max(16));
+                    let rank = Rank::new(placed, number, rank);
                     graphs.open += usize::from(rank.left > 0);
                     graphs.timers.push(Reverse((placed.start, graphs.ranks.len() as u32, NONE)));
                     graphs.ranks.push(rank);
@@ -229,8 +223,7 @@ impl Graphs {
     /// What the ranks did up to now, and their unfinished nodes.
     pub fn take_records(&mut self, into: &mut GraphRecords) {
         for rank in self.ranks.drain(..) {
-            into.left_out += rank.left_out;
-            into.nodes.extend(rank.log);
+            into.ran.push(rank.nodes.into_iter().map(|known| known.ran).collect());
             into.collectives.extend(rank.collectives);
             into.ranks.push(RankRecord { unfinished: rank.left as u64, ..rank.record });
             into.hosts.push(rank.host);
@@ -243,7 +236,7 @@ fn is_receive(step: &Step) -> bool {
 }
 
 impl Rank {
-    fn new(placed: &Placed, job: u32, rank: u32, log_limit: usize) -> Self {
+    fn new(placed: &Placed, job: u32, rank: u32) -> Self {
         let program = &placed.job.ranks[rank as usize];
         let mut host = Host::new(placed.job.rules(), usize::MAX);
         for step in &program.steps {
@@ -254,7 +247,7 @@ impl Rank {
             };
             host.add(&Node { kind, ..step.node.clone() });
         }
-        let known = Known { message: NONE, place: NONE, start: Time::ZERO };
+        let known = Known { message: NONE, place: NONE, ran: Ran::NOT };
         Self {
             program: rank as usize,
             host,
@@ -266,9 +259,6 @@ impl Rank {
             communicating: 0,
             since: placed.start,
             record: RankRecord::new(job, rank, placed.start),
-            log: Vec::new(),
-            log_limit,
-            left_out: 0,
             collectives: Vec::new(),
         }
     }
@@ -298,8 +288,9 @@ impl Rank {
                         timers.push(Reverse((end, place, node)));
                     }
                     Kind::Send { .. } => posts.extend(Some(self.nodes[node as usize].message).filter(|m| *m != NONE)),
-                    Kind::Recv { .. } if message.is_some() => done |= self.ended(node, now, jobs),
-                    Kind::Recv { .. } => {}
+                    Kind::Recv { .. } => {
+                        done |= message.is_some_and(|message| self.received(node, message, now, jobs));
+                    }
                     Kind::Collective { .. } => {
                         let parts = || steps[1..].iter().take_while(|step| step.within == node);
                         let receives = parts().filter(|step| is_receive(step)).count() as u32;
@@ -321,7 +312,7 @@ impl Rank {
 
     fn begin(&mut self, node: u32, place: u32, step: &Step, now: Time) {
         let known = &mut self.nodes[node as usize];
-        (known.place, known.start) = (place, now);
+        (known.place, known.ran.start) = (place, now.as_ps());
         self.count(step, now, 1);
     }
 
@@ -364,15 +355,11 @@ impl Rank {
             self.record.finish = now;
         }
         self.left -= 1;
-        let (job, rank, start) = (self.record.job, self.record.rank, self.nodes[node as usize].start);
+        let ran = &mut self.nodes[node as usize].ran;
+        ran.end = now.as_ps();
+        let (job, rank, start) = (self.record.job, self.record.rank, Time::from_ps(ran.start));
         if let Kind::Collective { .. } = step.node.kind {
             self.collectives.push(CollectiveRecord { job, collective: step.collective, rank, start, end: now });
-        }
-        if !matches!(step.node.kind, Kind::Delay { ns: 0 }) {
-            match self.log.len() < self.log_limit {
-                true => self.log.push(NodeRecord { job, rank, node, start, end: now }),
-                false => self.left_out += 1,
-            }
         }
         if part
             && let Some((parts, receives)) = self.parts.get_mut(&step.within)
@@ -388,6 +375,12 @@ impl Rank {
     }
 
     fn arrive(&mut self, message: Message, now: Time, jobs: &[Placed]) -> bool {
-        self.host.arrive(message).is_some_and(|(node, _)| self.ended(node as u32, now, jobs))
+        self.host.arrive(message).is_some_and(|(node, _)| self.received(node as u32, message, now, jobs))
+    }
+
+    /// A receive has ended with this message.
+    fn received(&mut self, node: u32, message: Message, now: Time, jobs: &[Placed]) -> bool {
+        self.nodes[node as usize].ran.from = (message.from, message.token as u32);
+        self.ended(node, now, jobs)
     }
 }

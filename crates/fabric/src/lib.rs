@@ -9,6 +9,7 @@
 //! Deadlock: [`deadlock`] (proof), `cyclic.rs` (detection at run time).
 #![forbid(unsafe_code)]
 
+mod alone;
 mod buffers;
 pub mod config;
 mod core;
@@ -57,13 +58,14 @@ mod world;
 
 pub(crate) use fanin_engine::clock;
 
+pub use alone::alone;
 pub use config::{
     Balancing, BufferPolicy, Cap, ClassConfig, CpuTime, Dependency, DisciplineProgram, EndpointConfig, HostFifo,
     MarkAt, Marking, Message, NetworkConfig, PacketSizes, Pfc, Precedence, Recovery, Release, Restart, Rules, Shaper,
     TcpConfig, TrafficConfig, Trimming,
 };
 pub use flows::Flows;
-pub use graph_records::{CollectiveRecord, GraphRecords, NodeRecord, RankRecord};
+pub use graph_records::{CollectiveRecord, GraphRecords, RankRecord};
 pub use graphs::Placed;
 pub use parallel::ParallelSimulation;
 pub use pause_log::{PauseCause, PauseRecord};

@@ -275,6 +275,11 @@ impl Paths {
         if reaches { walked } else { Vec::new() }
     }
 
+    /// Completion time of a message of so many bytes alone on a path, store-and-forward.
+    pub fn ideal(&self, ports: &[PortId], bytes: u64) -> Time {
+        self.plan.ideal(ports, bytes)
+    }
+
     /// The port that a path leaves its host by.
     pub fn out_of_host(&self, from: NodeId, to: NodeId, key: u32) -> Option<PortId> {
         self.plan.routes.out_of_host(from, to, key)

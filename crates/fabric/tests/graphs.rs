@@ -6,6 +6,7 @@ use fanin_engine::mix;
 use fanin_fabric::parallel::{cut, why_not_cut};
 use fanin_fabric::*;
 use fanin_graph::collectives::Method;
+use fanin_graph::critical::{Past, Piece, Spent};
 use fanin_graph::job::{Job, Listed, SendEnds};
 use fanin_graph::{Holds, Kind, Node, Operation, Rules};
 use fanin_units::Time;
@@ -59,8 +60,9 @@ fn run(ranks: Vec<Vec<Node>>) -> (Simulation, GraphRecords) {
 
 /// Start and end of a node.
 fn times(records: &GraphRecords, rank: u32, node: u32) -> (Time, Time) {
-    let found = records.nodes.iter().find(|of| (of.rank, of.node) == (rank, node)).expect("a node that ended");
-    (found.start, found.end)
+    let ran = records.past_of(0)[rank as usize][node as usize];
+    assert!(ran.has_ended());
+    (Time::from_ps(ran.start), Time::from_ps(ran.end))
 }
 
 #[test]
@@ -160,6 +162,43 @@ fn a_ring_takes_what_its_steps_take() {
     }
 }
 
+/// The pieces lie end to end: none is missing between the beginning of a job and its end.
+fn is_whole(pieces: &[Piece], begin: Time, end: Time) {
+    let mut at = begin.as_ps();
+    for piece in pieces {
+        assert!(piece.start == at && piece.end > at, "{piece:?} after {at}");
+        at = piece.end;
+    }
+    assert_eq!(at, end.as_ps());
+}
+
+#[test]
+fn a_critical_path_names_the_slow_rank_and_its_messages() {
+    let collective = Kind::Collective { operation: Operation::AllReduce, bytes: 40 * PAYLOAD, group: 0 };
+    let rank = |rank: u32| vec![node(0, delay(if rank == 2 { 9000 } else { 100 }), &[]), node(1, collective, &[0])];
+    let placed = placed((0..4).map(rank).collect(), 0, us(1));
+    let mut sim = line_rate(network(star(4, us(1))), messages_of(&placed));
+    sim.run_graphs(vec![placed.clone()]);
+    finish(&mut sim);
+    let records = sim.take_graphs();
+    let ran = records.past_of(0);
+    let past = Past { job: &placed.job, ran: &ran, begin: us(1).as_ps() };
+    let finish = records.ranks.iter().map(|rank| rank.finish).max().unwrap();
+    let path = past.path().unwrap();
+    is_whole(&path, us(1), finish);
+    // All the way of what rank 2 adds to: a computation, then 2(n - 1) messages around the ring.
+    let first = Piece { spent: Spent::Computing, rank: 2, node: 0, start: us(1).as_ps(), end: us(10).as_ps() };
+    assert_eq!(path[0], first);
+    let senders: Vec<u32> = path[1..].iter().map(|piece| piece.rank).collect();
+    assert_eq!(senders, [2, 3, 0, 1, 2, 3]);
+    assert!(path[1..].iter().all(|piece| piece.spent == Spent::Message));
+    let of_collective = past.paths_of_collectives().next().unwrap().unwrap();
+    is_whole(&of_collective, us(1) + ns(100), finish);
+    let late = of_collective[0];
+    assert_eq!((late.spent, late.rank, late.end), (Spent::Late, 2, us(10).as_ps()));
+    assert_eq!(of_collective[1..], path[1..]);
+}
+
 #[test]
 fn a_node_that_never_ends_is_named_and_does_not_keep_the_run() {
     let placed = placed(
@@ -212,7 +251,13 @@ fn outcome(mut sim: ParallelSimulation, jobs: &[Placed]) -> impl PartialEq + std
     }
     check_ledger(&sim.totals());
     let (over, records) = (sim.nothing_to_come(), sim.take_graphs());
-    (sim.totals(), sim.flows(), sim.port_counters(), over, records.ranks, records.nodes, records.collectives)
+    for placed in jobs {
+        let (ran, finish) = (records.past_of(0), records.ranks.iter().map(|rank| rank.finish).max().unwrap());
+        let past = Past { job: &placed.job, ran: &ran, begin: placed.start.as_ps() };
+        assert_eq!(past.path().is_some(), records.all_ended());
+        past.path().into_iter().for_each(|path| is_whole(&path, placed.start, finish));
+    }
+    (sim.totals(), sim.flows(), sim.port_counters(), over, records.ranks, records.ran, records.collectives)
 }
 
 fn with_work(mut case: Case, seed: u64) -> (Case, Vec<Placed>) {

@@ -38,6 +38,8 @@ mod field {
         pub const TRACK: u32 = 11;
         pub const NAME: u32 = 23;
         pub const COUNTER_VALUE: u32 = 30;
+        pub const FLOW: u32 = 47;
+        pub const LAST_OF_FLOW: u32 = 48;
     }
     pub mod annotation {
         pub const UINT: u32 = 3;
@@ -64,13 +66,17 @@ const LAST_MOST: u64 = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Track(u64);
 
-/// Arguments of a slice.
+/// Arguments of a slice, and its arrows to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
     /// A number.
     Number(u64),
     /// A text.
     Text(&'a str),
+    /// An arrow of this number begins here; its name is not shown.
+    ArrowFrom(u64),
+    /// It ends here.
+    ArrowTo(u64),
 }
 
 /// Writes a trace.
@@ -260,11 +266,11 @@ impl<W: Write> Writer<W> {
     /// Writes an event if there is room; otherwise the trace is full.
     fn emit(&mut self, time: Time, later: u64) -> io::Result<bool> {
         if self.full.is_some() || !self.fits(later) {
-            self.full.get_or_insert(time);
+            self.full.get_or_insert(time.max(self.last));
             self.left_out += 1;
             return Ok(false);
         }
-        self.last = time;
+        self.last = time.max(self.last);
         self.put()?;
         Ok(true)
     }
@@ -309,11 +315,17 @@ fn event(
         bytes_field(&mut bytes, field::event::NAME, name.as_bytes());
     }
     for (name, value) in args {
+        match value {
+            Value::ArrowFrom(number) => fixed_field(&mut bytes, field::event::FLOW, *number),
+            Value::ArrowTo(number) => fixed_field(&mut bytes, field::event::LAST_OF_FLOW, *number),
+            Value::Number(_) | Value::Text(_) => {}
+        }
         let mut annotation = Vec::with_capacity(32);
         bytes_field(&mut annotation, field::annotation::NAME, name.as_bytes());
         match value {
             Value::Number(number) => varint_field(&mut annotation, field::annotation::UINT, *number),
             Value::Text(text) => bytes_field(&mut annotation, field::annotation::STRING, text.as_bytes()),
+            Value::ArrowFrom(_) | Value::ArrowTo(_) => continue,
         }
         bytes_field(&mut bytes, field::event::ANNOTATION, &annotation);
     }
@@ -336,6 +348,11 @@ fn varint(bytes: &mut Vec<u8>, mut value: u64) {
 fn varint_field(bytes: &mut Vec<u8>, number: u32, value: u64) {
     varint(bytes, u64::from(number << 3));
     varint(bytes, value);
+}
+
+fn fixed_field(bytes: &mut Vec<u8>, number: u32, value: u64) {
+    varint(bytes, u64::from(number << 3 | 1));
+    bytes.extend_from_slice(&value.to_le_bytes());
 }
 
 fn bytes_field(bytes: &mut Vec<u8>, number: u32, value: &[u8]) {
@@ -385,6 +402,20 @@ mod tests {
             0x0A, 15, 0x40, 0xAC, 2, 0x50, 1, 0x5A, 8, 0x48, 4, 0x58, 2, 0xF0, 1, 0xDC, 11,
         ];
         assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn arrows_are_numbers_of_two_events() {
+        let mut writer = Writer::new(Vec::new(), 1 << 20);
+        let group = writer.group("r").unwrap();
+        let track = writer.slices(group, "s").unwrap();
+        writer.begin(track, Time::from_ns(1), "a", &[("", Value::ArrowFrom(258))]).unwrap();
+        writer.end(track, Time::from_ns(2), &[("", Value::ArrowTo(258))]).unwrap();
+        let bytes = writer.finish(Time::from_us(1)).unwrap();
+        let (found, _) = packets(&bytes);
+        // Fields 47 and 48 of an event are numbers of eight bytes.
+        let ends = |packet: &[u8], tag: [u8; 2]| packet.ends_with(&[tag[0], tag[1], 2, 1, 0, 0, 0, 0, 0, 0]);
+        assert!(ends(found[2], [0xF9, 2]) && ends(found[3], [0x81, 3]), "{:?}", &found[2..]);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod check;
 pub mod collectives;
+pub mod critical;
 mod ended;
 mod host;
 pub mod job;

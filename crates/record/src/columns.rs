@@ -43,7 +43,7 @@ const fn column(name: &'static str, unit: &'static str, meaning: &'static str) -
 }
 
 /// Every table, in the order in which it is shown.
-pub static TABLES: [Table; 13] = [
+pub static TABLES: [Table; 14] = [
     Table {
         name: "flows",
         meaning: "One row per message, in the order of message numbers.",
@@ -340,6 +340,8 @@ pub static TABLES: [Table; 13] = [
             column("waiting_ps", "ps", "Time with communication and no computation under way."),
             column("idle_ps", "ps", "Time with neither."),
             column("unfinished", "", "Nodes that did not end."),
+            column("late_collectives", "", "Collectives that it was the last to enter, later than the first rank."),
+            column("late_ps", "ps", "How much later, the sum over these."),
         ],
     },
     Table {
@@ -377,6 +379,46 @@ pub static TABLES: [Table; 13] = [
             column("end_ps", "ps", "When it ended; of a send, when its last ACK arrived."),
         ],
     },
+    Table {
+        name: "critical",
+        meaning: "The critical path of each job that ended, and of each of its collectives: from the end backwards, \
+            always to what a node waited for last. One row per computation, message or wait on it, in order of time; \
+            each begins when the one before ends, so the times of a job's rows add up to its time, and those of a \
+            collective's to `time_ps` in `collectives`. At most two million rows are kept, those of jobs first; the \
+            number of further ones is in the schema's metadata (`left_out`).",
+        columns: &[
+            column("traffic", "", "Its traffic in the spec."),
+            column("path_of", "", "The collective whose path it is; null for the path of the whole job."),
+            column(
+                "kind",
+                "",
+                "\"compute\", \"message\" (from its post to its last byte), \"ack\" (from there to the last ACK, \
+                 where a node waited for the end of a send), \"slot\" (a node waited for its slot), \"late\" (of a \
+                 collective: its rank entered it later than the first).",
+            ),
+            column("rank", "", "Its rank; of a message, the one that sends it."),
+            column("peer", "", "The rank that receives a message; null for others."),
+            column("node", "", "Its number in the file; of a message of a collective, that of the collective."),
+            column("collective", "", "Number of the collective that it belongs to; null for others."),
+            column("flow_id", "", "The message's row in `flows`; null for others."),
+            column("start_ps", "ps", "From when ..."),
+            column("end_ps", "ps", "... to when. The following columns add up to this time."),
+            column("compute_ps", "ps", "Computation."),
+            column("serialisation_ps", "ps", "Of a message: its FCT in an empty network, less propagation."),
+            column(
+                "propagation_ps",
+                "ps",
+                "Of a message or ACK: the delays of the links on the shortest path between its hosts.",
+            ),
+            column(
+                "queueing_ps",
+                "ps",
+                "What a message took beyond that: queues, pacing, pauses, retransmission. Of an ACK also its own \
+                 serialisation.",
+            ),
+            column("waiting_ps", "ps", "Of \"slot\" and \"late\": all of it."),
+        ],
+    },
 ];
 
 /// Files of a run's folder other than its tables, with their meaning.
@@ -392,7 +434,7 @@ pub static FILES: [(&str, &str); 13] = [
     ("README.md", "Description of the folder."),
     ("INCOMPLETE", "Only if the run was stopped before its end: the time at which it stopped."),
     ("capture.pcapng", "Packets on links, for Wireshark, if `measure.capture` is set."),
-    ("trace.perfetto-trace", "Messages, queues and pauses, for ui.perfetto.dev, if `measure.perfetto` is set."),
+    ("trace.perfetto-trace", "Messages, queues, pauses and ranks, for ui.perfetto.dev, if `measure.perfetto` is set."),
     ("fct.txt", "Flow completion times in the format of the ns-3 HPCC simulator, for runs of its files."),
     ("pfc.txt", "PAUSE frames, likewise."),
     ("qlen.txt", "Queue lengths, likewise."),

@@ -1,6 +1,7 @@
 //! Jobs of many ranks: what is measured in them, by nccl-tests' and ASTRA-sim's definitions.
 
 use crate::Run;
+use crate::critical::{self, CriticalSummary};
 use fanin_fabric::CollectiveRecord;
 use fanin_graph::collectives::bus_factor;
 use fanin_graph::{Kind, Problem};
@@ -30,6 +31,10 @@ pub struct JobSummary {
     pub algbw_gbytes: Option<f64>,
     /// The same times the factor of each operation (busbw), in GB/s.
     pub busbw_gbytes: Option<f64>,
+    /// How long after the first rank the last one entered a collective, the mean over these, in microseconds.
+    pub late_us: Option<f64>,
+    /// Its critical path; `None` while nodes are unfinished.
+    pub critical: Option<CriticalSummary>,
 }
 
 /// A collective over all its ranks.
@@ -111,6 +116,9 @@ pub(crate) fn summary(run: &Run, traffic: u16) -> Option<JobSummary> {
         collectives: whole.len() as u64,
         algbw_gbytes: over(sums[0]),
         busbw_gbytes: over(sums[1]),
+        late_us: (!whole.is_empty())
+            .then(|| us(whole.iter().map(|one| u128::from(one.late.as_ps())).sum()) / whole.len() as f64),
+        critical: critical::summary(run, number),
     })
 }
 

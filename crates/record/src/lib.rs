@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod columns;
+mod critical;
 mod error;
 mod events;
 mod fields;
@@ -23,6 +24,7 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use critical::CriticalSummary;
 pub use error::RecordError;
 pub use events::{Event, EventKind, EventLog};
 pub use folder::{put_folder, write_folder};

@@ -22,7 +22,7 @@ mod graphs;
 pub type Make = fn(&Run) -> Result<RecordBatch, RecordError>;
 
 /// Every table by name.
-pub const ALL: [(&str, Make); 13] = [
+pub const ALL: [(&str, Make); 14] = [
     ("flows", flows),
     ("ports", ports),
     ("classes", classes),
@@ -36,6 +36,7 @@ pub const ALL: [(&str, Make); 13] = [
     ("ranks", graphs::ranks),
     ("collectives", graphs::collectives),
     ("nodes", graphs::nodes),
+    ("critical", graphs::critical),
 ];
 
 /// A span that ends at `end`, or null.

@@ -160,18 +160,26 @@ def why(
         str | None,
         typer.Option(metavar="ID", help="Its flow_id, or its name like queries:17; by default the slowest message."),
     ] = None,
+    collective: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Of a collective instead: its number, or its traffic and number like job:0."),
+    ] = None,
     own: Load = None,
     out: Image = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show why a message was slow: run its spec again, trace each of its packets, draw what they waited for.
+    """Show why a message or a collective was slow: run its spec again, trace packets, draw what they waited for.
+
+    \b
+    Of a collective it names the rank that came late, or the messages and ports on its critical path that took long.
 
     \b
     Examples:
       fanin why runs/incast/dcqcn
       fanin why runs/incast/dcqcn --flow queries:17 -o why.png
+      fanin why runs/all-reduce --collective 0
     """
-    from fanin import load
+    from fanin import Why, load, why_collective
     from fanin import why as asked
     from fanin.run_folder import is_run_folder
 
@@ -182,10 +190,12 @@ def why(
     if not is_run_folder(folder):
         runs = [result.label for result in read(folder).results]
         raise CommandError(f"{folder}: a comparison; choose one of its runs: {', '.join(runs)}", WRONG_SPEC)
+    need(flow is None or collective is None, "--flow and --collective: leave one out")
     result = load(folder)
     with stopping.stoppable():
-        answer = asked(result, flow)
-    path = out or folder / f"why-{answer.message.replace(':', '-').replace('/', '-')}.png"
+        answer = asked(result, flow) if collective is None else why_collective(result, collective)
+    of = answer.message if isinstance(answer, Why) else f"collective-{collective}"
+    path = out or folder / f"why-{of.replace(':', '-').replace('/', '-')}.png"
     answer.plot(path)
     if as_json:
         emit({"ok": answer.repeated is not False, **answer.to_json(), "picture": str(path)})

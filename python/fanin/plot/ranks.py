@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from fanin.measures import rank_times
 from fanin.plot.base import as_results, finish, groups_of, label_axes, write_note
 from fanin.plot.timeline import bars
 from fanin.run_folder import RunError
@@ -49,29 +49,17 @@ def ranks(runs: Runs, path: Path | None = None) -> Figure:
 
 def draw_run(axes: Axes, name: str, run: RunTables) -> None:
     """A row for each rank, the jobs of several traffics below each other."""
-    table = run.ranks().with_columns(pl.col("traffic").cast(pl.String)).sort("traffic", "rank")
-    places = table.select("traffic", "rank").with_row_index("row")
-    nodes = run.nodes().with_columns(pl.col("traffic", "kind").cast(pl.String))
-    nodes = nodes.join(places, on=["traffic", "rank"], how="left")
+    table, computing, communicating = rank_times(run)
     since = int(table["start_ps"].to_numpy().min())
     rows = np.arange(table.height, dtype=np.int64)
     begin, end = ((table[name].to_numpy().astype(np.float64) - since) / 1e6 for name in ("start_ps", "finish_ps"))
     bars(axes, rows, begin, end - begin, IDLE, 0.8)
-    for computes, colour in ((False, BLUE), (True, GREEN)):
-        of = united(nodes.filter((pl.col("kind") == "compute") == computes))
+    for of, colour in ((communicating, BLUE), (computing, GREEN)):
         left, right = ((of[name].to_numpy().astype(np.float64) - since) / 1e6 for name in ("start_ps", "end_ps"))
         bars(axes, of["row"].to_numpy().astype(np.int64), left, right - left, colour, 0.8)
     axes.set_xlim(0, float(end.max()) * 1.02 or 1.0)
     axes.set_ylim(table.height - 0.5, -0.5)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     label_axes(axes, name, "time (us)", "rank", legend=False)
-    if nodes.is_empty():
+    if computing.is_empty() and communicating.is_empty():
         write_note(axes, "no node ended")
-
-
-def united(nodes: pl.DataFrame) -> pl.DataFrame:
-    """The times with a node under way, as intervals of each row that do not touch."""
-    ordered = nodes.sort("row", "start_ps")
-    before = pl.col("end_ps").cum_max().shift(1).over("row")
-    parts = ordered.with_columns(new=((pl.col("start_ps") > before) | before.is_null()).cast(pl.Int64).cum_sum())
-    return parts.group_by("row", "new").agg(pl.col("start_ps").min(), pl.col("end_ps").max()).sort("row", "start_ps")

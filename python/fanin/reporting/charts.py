@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ from fanin.over_time import INTERVAL
 from fanin.quantities import rate_unit
 from fanin.reporting import figures
 from fanin.reporting.figures import Json, Panel, axis, bars, curve, figure, points
+from fanin.reporting.job_parts import ranks_over_time
 from fanin.run_folder import RunError
 from fanin.run_tables import RunTables
 from fanin.style import Style, styles_of
@@ -165,7 +166,18 @@ def charts(results: Sequence[RunTables]) -> list[Chart]:
         rates(runs, "rates", "Rates of watched messages", "rate_bps", 1e9, "rate", "Gb/s"),
         rates(runs, "windows", "Windows of watched messages", "window_bytes", 1e3, "window", "KB"),
     ]
-    return [replace(chart, height=chart.height + legend) for chart in made]
+    return [*of_jobs(runs), *(replace(chart, height=chart.height + legend) for chart in made)]
+
+
+def of_jobs(runs: Runs) -> list[Chart]:
+    """The ranks of jobs over time; nothing where no run has a job."""
+    made = ranks_over_time(runs.groups, MOST_PANELS, runs.unit, runs.per_us)
+    if made is None:
+        return []
+    drawn = sum(name.startswith("yaxis") for name in cast("Json", made["layout"]))
+    left_out = f"The first {drawn} of {len(runs.groups)} schemes." if drawn < len(runs.groups) else ""
+    note = runs.notes(left_out, seeds="the first of each scheme")
+    return [Chart("ranks", "Ranks over time", made, note, height=110 + 270 * drawn, wide=True)]
 
 
 def measured(runs: Runs, measure: Callable[[list[RunTables]], pl.DataFrame]) -> tuple[dict[str, pl.DataFrame], str]:

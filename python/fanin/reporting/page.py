@@ -16,6 +16,7 @@ from fanin import _core, spec, table
 from fanin.by_traffic import by_traffic, counted_at, slowest
 from fanin.comparison import Comparison
 from fanin.measures import by_scheme, group_names, messages, scheme_name, size_text
+from fanin.reporting.job_parts import Collectives, collectives
 from fanin.result import Result
 from fanin.rows import mixed_transports
 from fanin.run_folder import Machine
@@ -81,6 +82,8 @@ class Page:
     """Whether some value is marked as the best."""
     caption: list[str]
     slowest: list[Slowest]
+    collectives: list[Collectives]
+    """Of runs that have some."""
     traffics_head: list[tuple[str, str]]
     """Name and scheme of each column; none where every run has one traffic."""
     traffics: list[list[tuple[str, list[str]]]]
@@ -120,6 +123,11 @@ def page(compared: Comparison, places: Sequence[Path] | None) -> Page:
         marked=any(cell.mark == "best" for section in sections for _, cells in section for cell in cells),
         caption=[line for line in table.caption(compared).splitlines() if not line.startswith("bold")],
         slowest=[_slowest(result, places[index] if places else None) for index, result in enumerate(compared.results)],
+        collectives=[
+            collectives(result, places[index] if places else None)
+            for index, result in enumerate(compared.results)
+            if not result.collectives().is_empty()
+        ],
         traffics_head=traffics_head,
         traffics=traffics,
         traffics_caption=traffics_caption,

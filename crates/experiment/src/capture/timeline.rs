@@ -1,8 +1,11 @@
-//! Messages, queues and pauses as a trace for ui.perfetto.dev.
+//! Messages, queues, pauses and the ranks of jobs as a trace for ui.perfetto.dev.
 
 use fanin_fabric::tap::Seen;
-use fanin_fabric::{Message, Simulation};
+use fanin_fabric::{GraphRecords, Message, Placed, Simulation};
 use fanin_formats::perfetto::{Track, Value, Writer};
+use fanin_graph::Kind;
+use fanin_graph::critical::{NEVER, Ran};
+use fanin_graph::job::{NONE, Step};
 use fanin_record::port_names;
 use fanin_units::{PortId, Time};
 use std::collections::BTreeMap;
@@ -147,6 +150,75 @@ impl<W: Write> Timeline<W> {
         self.writer.end(lanes.tracks[lane], time, &args[..known])
     }
 
+    /// Writes what the ranks of jobs did: a group for each rank, with arrows from sends to receives.
+    pub fn ranks(&mut self, jobs: &[Placed], graphs: &GraphRecords) -> io::Result<()> {
+        for (record, ran) in graphs.ranks.iter().zip(&graphs.ran) {
+            let placed = &jobs[record.job as usize];
+            let (traffic, host) = (&self.traffics[usize::from(placed.traffic)], placed.hosts[record.rank as usize]);
+            let name = format!("{traffic}: rank {} on {}", record.rank, self.nodes[host as usize]);
+            let group = self.writer.group(&name)?;
+            let steps = &placed.job.ranks[record.rank as usize].steps;
+            for (kind, name) in ["computes", "collectives", "sends", "receives"].into_iter().enumerate() {
+                let of_kind = |(step, ran): &(&Step, &Ran)| kind_of(&step.node.kind) == kind && ran.start != NEVER;
+                let mut nodes: Vec<(&Step, &Ran)> = steps.iter().zip(ran).filter(of_kind).collect();
+                nodes.sort_by_key(|(_, ran)| ran.start);
+                // Until when each track has a slice.
+                let mut lanes: Vec<(Track, u64)> = Vec::new();
+                for (step, ran) in nodes {
+                    let lane = match lanes.iter().position(|(_, until)| *until <= ran.start) {
+                        Some(lane) => lane,
+                        None => {
+                            lanes.push((self.writer.slices(group, name)?, 0));
+                            lanes.len() - 1
+                        }
+                    };
+                    lanes[lane].1 = ran.end;
+                    let what = (placed, (record.job, record.rank), step);
+                    self.node(lanes[lane].0, what, ran)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn node(
+        &mut self,
+        track: Track,
+        (placed, (job, rank), step): (&Placed, (u32, u32), &Step),
+        ran: &Ran,
+    ) -> io::Result<()> {
+        let arrow = |rank: u32, node: u32| 1 + (u64::from(job) << 56 | u64::from(rank) << 32 | u64::from(node));
+        let (name, bytes) = match step.node.kind {
+            Kind::Delay { .. } => (format!("node {}", step.origin), None),
+            Kind::Collective { operation, .. } => {
+                let bytes = placed.job.collectives[step.collective as usize].bytes;
+                (format!("{} {}", operation.name(), step.collective), Some(bytes))
+            }
+            Kind::Send { to, bytes, .. } => (format!("to rank {to}"), Some(bytes)),
+            Kind::Recv { from, bytes, .. } => match if ran.end == NEVER { from } else { ran.from.0 } {
+                NONE => ("from any rank".to_string(), Some(bytes)),
+                from => (format!("from rank {from}"), Some(bytes)),
+            },
+        };
+        let mut args = vec![("node", Value::Number(step.origin)), ("start_ps", Value::Number(ran.start))];
+        args.extend(bytes.map(|bytes| ("bytes", Value::Number(bytes))));
+        if step.collective != NONE {
+            args.push(("collective", Value::Number(step.collective.into())));
+        }
+        if let Kind::Send { .. } = step.node.kind {
+            args.push(("", Value::ArrowFrom(arrow(rank, step.node.id as u32))));
+        }
+        self.writer.begin(track, Time::from_ps(ran.start), &name, &args)?;
+        if ran.end == NEVER {
+            return Ok(());
+        }
+        let mut args = vec![("took_ps", Value::Number(ran.end - ran.start))];
+        if let Kind::Recv { .. } = step.node.kind {
+            args.push(("", Value::ArrowTo(arrow(ran.from.0, ran.from.1))));
+        }
+        self.writer.end(track, Time::from_ps(ran.end), &args)
+    }
+
     fn group(&mut self, of: usize) -> io::Result<Track> {
         if let Some(group) = self.groups[of] {
             return Ok(group);
@@ -154,5 +226,16 @@ impl<W: Write> Timeline<W> {
         let group = self.writer.group(["messages", "queues", "pauses"][of])?;
         self.groups[of] = Some(group);
         Ok(group)
+    }
+}
+
+/// On which kind of track a node is; delays of no time are on none.
+fn kind_of(kind: &Kind) -> usize {
+    match kind {
+        Kind::Delay { ns: 0 } => usize::MAX,
+        Kind::Delay { .. } => 0,
+        Kind::Collective { .. } => 1,
+        Kind::Send { .. } => 2,
+        Kind::Recv { .. } => 3,
     }
 }

@@ -94,6 +94,7 @@ pub fn explain_exactly(setup: &Setup) -> Explanation {
         traffics,
         load: Vec::new(),
         cost: estimate_hpcc(setup, None),
+        jobs: Vec::new(),
         pauses: Some(could_pause::exactly(setup)),
         remarks: vec![format!(
             "That simulator counts its round-trip times in whole ns and without headers and ACKs. Its largest is {rtt} \

@@ -7,6 +7,7 @@ mod cost;
 mod could_pause;
 mod exact;
 mod hpcc;
+mod jobs;
 mod load;
 mod network;
 mod paths;
@@ -18,6 +19,7 @@ mod uet;
 pub use cost::{Cost, Share, bytes_text, grouped, time_text};
 pub use exact::{explain_exactly, explain_under};
 pub use hpcc::estimate_hpcc;
+pub use jobs::JobOf;
 pub(crate) use network::rates_of_switches;
 pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
 pub use pauses::Pauses;
@@ -49,6 +51,8 @@ pub struct Explanation {
     pub load: Vec<TierLoad>,
     /// Estimated cost of the run.
     pub cost: Cost,
+    /// Jobs in an empty network; those of very many nodes are left out.
+    pub jobs: Vec<JobOf>,
     /// Whether PFC could act at all, of the flows of a configuration of the ns-3 HPCC simulator.
     pub pauses: Option<Pauses>,
     /// Remarks about the numbers.
@@ -145,6 +149,7 @@ pub fn explain(checked: &CheckedSpec) -> Explanation {
         network,
         classes,
         cost,
+        jobs: jobs::jobs(checked),
         pauses: None,
         remarks: paths_of_senders(checked).into_iter().collect(),
         warnings: checked.foreseen(),

@@ -88,6 +88,7 @@ pub fn explain_uec(setup: &Setup) -> Explanation {
         }],
         load: Vec::new(),
         cost: estimate_uet(setup, None),
+        jobs: Vec::new(),
         pauses: None,
         remarks: vec![format!(
             "That simulator has one round-trip time for all, {}, a bandwidth-delay product of {}, windows of at most \

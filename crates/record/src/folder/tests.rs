@@ -58,6 +58,7 @@ fn a_folder_holds_everything_and_reads_back() {
         "README.md",
         "classes.arrow",
         "collectives.arrow",
+        "critical.arrow",
         "events.arrow",
         "flows.arrow",
         "histograms.arrow",

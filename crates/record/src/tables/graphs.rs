@@ -1,12 +1,15 @@
-//! Tables of jobs: ranks, collectives, nodes.
+//! Tables of jobs: ranks, collectives, nodes, critical paths.
 
 use super::column::{Column, batch, few, host_names, labels, u32s, u64s};
+use crate::critical::{Row, What, paths};
 use crate::jobs::{Whole, collectives as whole};
 use crate::{RecordError, Run};
 use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
-use fanin_fabric::{NodeRecord, RankRecord};
+use fanin_fabric::RankRecord;
 use fanin_graph::Kind;
+use fanin_graph::critical::Ran;
 use fanin_graph::job::{NONE, Step};
+use fanin_units::Time;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,6 +29,12 @@ pub(super) fn ranks(run: &Run) -> Result<RecordBatch, RecordError> {
     let host = |rank: &RankRecord| run.jobs[rank.job as usize].hosts[rank.rank as usize];
     let lasts = |rank: &RankRecord| rank.finish.saturating_sub(rank.start);
     let idle = |rank: &RankRecord| lasts(rank).saturating_sub(rank.computing).saturating_sub(rank.waiting);
+    let mut late: HashMap<(u32, u32), (u32, u64)> = HashMap::new();
+    for one in whole(run).iter().filter(|one| one.late > Time::ZERO) {
+        let (count, sum) = late.entry((one.job, one.last)).or_default();
+        (*count, *sum) = (*count + 1, *sum + one.late.as_ps());
+    }
+    let late = |rank: &RankRecord| late.get(&(rank.job, rank.rank)).copied().unwrap_or_default();
     let columns: Vec<Column> = vec![
         ("traffic", false, labels("ranks", &names, all().map(|rank| traffic(rank.job)))?),
         ("rank", false, u32s(all().map(|rank| rank.rank))),
@@ -38,6 +47,8 @@ pub(super) fn ranks(run: &Run) -> Result<RecordBatch, RecordError> {
         ("waiting_ps", false, u64s(all().map(|rank| rank.waiting.as_ps()))),
         ("idle_ps", false, u64s(all().map(|rank| idle(rank).as_ps()))),
         ("unfinished", false, u64s(all().map(|rank| rank.unfinished))),
+        ("late_collectives", false, u32s(all().map(|rank| late(rank).0))),
+        ("late_ps", false, u64s(all().map(|rank| late(rank).1))),
     ];
     batch("ranks", columns, HashMap::new())
 }
@@ -72,44 +83,108 @@ pub(super) fn collectives(run: &Run) -> Result<RecordBatch, RecordError> {
     batch("collectives", columns, HashMap::new())
 }
 
+/// A node that ended.
+struct Ended<'a> {
+    job: u32,
+    rank: u32,
+    step: &'a Step,
+    ran: Ran,
+}
+
+/// Nodes of all ranks that are in the table.
+const KEPT: usize = 4_000_000;
+
+/// The nodes that ended, by job and rank, then by end, and how many further ones there are.
+fn ended(run: &Run) -> (Vec<Ended<'_>>, usize) {
+    let most = (KEPT / run.graphs.ranks.len().max(1)).max(16);
+    let (mut all, mut left_out) = (Vec::new(), 0);
+    for (record, nodes) in run.graphs.ranks.iter().zip(&run.graphs.ran) {
+        let RankRecord { job, rank, .. } = *record;
+        let steps = &run.jobs[job as usize].job.ranks[rank as usize].steps;
+        let took_part = |(step, ran): &(&Step, &Ran)| ran.has_ended() && step.node.kind != Kind::Delay { ns: 0 };
+        let mut of: Vec<(&Step, &Ran)> = steps.iter().zip(nodes).filter(took_part).collect();
+        of.sort_by_key(|(_, ran)| ran.end);
+        left_out += of.len().saturating_sub(most);
+        all.extend(of.into_iter().take(most).map(|(step, ran)| Ended { job, rank, step, ran: *ran }));
+    }
+    (all, left_out)
+}
+
 /// One row per node that ended.
 ///
 /// # Errors
 /// When the columns do not fit together.
 pub(super) fn nodes(run: &Run) -> Result<RecordBatch, RecordError> {
-    let all = || run.graphs.nodes.iter();
+    let (rows, left_out) = ended(run);
+    let all = || rows.iter();
     let (names, traffic) = traffics(run);
-    let step = |node: &NodeRecord| -> &Step {
-        &run.jobs[node.job as usize].job.ranks[node.rank as usize].steps[node.node as usize]
-    };
-    let kind = |node: &NodeRecord| match step(node).node.kind {
+    let kind = |row: &Ended<'_>| match row.step.node.kind {
         Kind::Send { .. } => "send",
         Kind::Recv { .. } => "recv",
         Kind::Delay { .. } => "compute",
         Kind::Collective { .. } => "collective",
     };
-    let peer = |node: &NodeRecord| match step(node).node.kind {
+    let peer = |row: &Ended<'_>| match row.step.node.kind {
         Kind::Send { to, .. } => Some(to),
-        Kind::Recv { from, .. } => Some(from).filter(|from| *from != NONE),
+        Kind::Recv { .. } => Some(row.ran.from.0),
         _ => None,
     };
-    let bytes = |node: &NodeRecord| match step(node).node.kind {
+    let bytes = |row: &Ended<'_>| match row.step.node.kind {
         Kind::Send { bytes, .. } | Kind::Recv { bytes, .. } => Some(bytes),
         _ => None,
     };
-    let collective = |node: &NodeRecord| Some(step(node).collective).filter(|number| *number != NONE);
     let (kinds, kind) = few(all().map(kind), |kind| *kind);
     let columns: Vec<Column> = vec![
-        ("traffic", false, labels("nodes", &names, all().map(|node| traffic(node.job)))?),
-        ("rank", false, u32s(all().map(|node| node.rank))),
-        ("node", false, u64s(all().map(|node| step(node).origin))),
+        ("traffic", false, labels("nodes", &names, all().map(|row| traffic(row.job)))?),
+        ("rank", false, u32s(all().map(|row| row.rank))),
+        ("node", false, u64s(all().map(|row| row.step.origin))),
         ("kind", false, labels("nodes", &kinds, kind.into_iter())?),
         ("peer", true, Arc::new(all().map(peer).collect::<UInt32Array>())),
         ("bytes", true, Arc::new(all().map(bytes).collect::<UInt64Array>())),
-        ("collective", true, Arc::new(all().map(collective).collect::<UInt32Array>())),
-        ("start_ps", false, u64s(all().map(|node| node.start.as_ps()))),
-        ("end_ps", false, u64s(all().map(|node| node.end.as_ps()))),
+        ("collective", true, Arc::new(all().map(|row| number(row.step.collective)).collect::<UInt32Array>())),
+        ("start_ps", false, u64s(all().map(|row| row.ran.start))),
+        ("end_ps", false, u64s(all().map(|row| row.ran.end))),
     ];
-    let left_out = HashMap::from([("left_out".to_string(), run.graphs.left_out.to_string())]);
-    batch("nodes", columns, left_out)
+    batch("nodes", columns, HashMap::from([("left_out".to_string(), left_out.to_string())]))
+}
+
+/// A number that is there.
+fn number(of: u32) -> Option<u32> {
+    Some(of).filter(|of| *of != NONE)
+}
+
+/// One row per piece of a critical path.
+///
+/// # Errors
+/// When the columns do not fit together.
+pub(super) fn critical(run: &Run) -> Result<RecordBatch, RecordError> {
+    let (rows, left_out) = paths(run);
+    let all = || rows.iter();
+    let (names, traffic) = traffics(run);
+    let step =
+        |row: &Row| &run.jobs[row.job as usize].job.ranks[row.piece.rank as usize].steps[row.piece.node as usize];
+    let peer = |row: &Row| match step(row).node.kind {
+        Kind::Send { to, .. } => Some(to),
+        _ => None,
+    };
+    let kinds: Vec<&str> = What::ALL.iter().map(|what| what.name()).collect();
+    let part = |of: fn(&Row) -> u64| u64s(all().map(of));
+    let columns: Vec<Column> = vec![
+        ("traffic", false, labels("critical", &names, all().map(|row| traffic(row.job)))?),
+        ("path_of", true, Arc::new(all().map(|row| row.path_of).collect::<UInt32Array>())),
+        ("kind", false, labels("critical", &kinds, all().map(|row| row.what as usize))?),
+        ("rank", false, u32s(all().map(|row| row.piece.rank))),
+        ("peer", true, Arc::new(all().map(peer).collect::<UInt32Array>())),
+        ("node", false, u64s(all().map(|row| step(row).origin))),
+        ("collective", true, Arc::new(all().map(|row| number(step(row).collective)).collect::<UInt32Array>())),
+        ("flow_id", true, Arc::new(all().map(|row| row.flow.map(u64::from)).collect::<UInt64Array>())),
+        ("start_ps", false, part(|row| row.piece.start)),
+        ("end_ps", false, part(|row| row.piece.end)),
+        ("compute_ps", false, part(|row| row.parts.compute)),
+        ("serialisation_ps", false, part(|row| row.parts.serialisation)),
+        ("propagation_ps", false, part(|row| row.parts.propagation)),
+        ("queueing_ps", false, part(|row| row.parts.queueing)),
+        ("waiting_ps", false, part(|row| row.parts.waiting)),
+    ];
+    batch("critical", columns, HashMap::from([("left_out".to_string(), left_out.to_string())]))
 }
