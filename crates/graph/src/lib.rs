@@ -10,6 +10,7 @@
 
 mod check;
 pub mod collectives;
+mod critical;
 mod ended;
 mod host;
 pub mod job;
@@ -18,8 +19,10 @@ mod matching;
 pub mod pipeline;
 mod problem;
 mod stuck;
+pub mod training;
 
 pub use check::check;
+pub use critical::{Path, critical};
 pub use host::{Host, State, Waiting};
 pub use job::Job;
 pub use matching::Message;
