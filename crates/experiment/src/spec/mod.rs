@@ -33,6 +33,7 @@ mod tests;
 mod topology;
 mod topology_file;
 mod traffic;
+mod training;
 
 pub use checked::CheckedSpec;
 pub use host_names::HostNames;
