@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from conftest import ROOT, Command
 from fanin import SpecError, graphs, plot
 from fanin.cli.common import WRONG_SPEC
 from fanin.reporting import charts
+from fanin.runs import Job
 
 PAGE = ROOT / "docs" / "collectives.md"
 EXAMPLE = ROOT / "examples" / "collectives" / "all-reduce.toml"
@@ -39,6 +41,21 @@ def test_the_page_goes_from_a_trace_to_a_picture(tmp_path: Path) -> None:
             rows[folder, row["scheme"]] = row
     assert len(rows) == 4
     assert all(row["ranks"] == 16 and row["job_us"] > row["exposed_us"] > 0 for row in rows.values())
+
+
+def test_the_patterns_of_the_page_can_run() -> None:
+    patterns = re.findall(r"```toml\n(pattern = .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(patterns) == 5
+    for text in patterns:
+        pattern = tomllib.loads(text)["pattern"]
+        if pattern["kind"] == "chakra":
+            pattern["file"] = str(DATA / "all_reduce" / "all_reduce.0.et")
+        if pattern["kind"] == "all-to-all":
+            pattern["hosts"] = ["h0", "h1", "h2"]
+        document = tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))
+        document["network"]["topology"].update(leaves=8)
+        document["traffic"][0]["pattern"] = pattern
+        assert Job.of(document, ()).resolve(), pattern
 
 
 def test_the_same_job_in_every_format_is_the_same_run(tmp_path: Path) -> None:

@@ -298,11 +298,14 @@ def ideals(
 def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
-def graphs_check(path: str) -> tuple[int, list[str]]:
+def graphs_check(path: str, groups: str | None = None) -> tuple[int, list[str]]:
     """The number of ranks of a schedule, or of traces by the one of any rank, and warnings; raises `SpecError`."""
 
-def graphs_write(path: str, out: str) -> list[Path]:
+def graphs_write(path: str, out: str, groups: str | None = None) -> list[Path]:
     """Writes graphs in another format, with collectives as messages; the files. Raises `SpecError`."""
+
+def graphs_overview(path: str, parameters: str | None = None, groups: str | None = None) -> str:
+    """What graphs do, as JSON; messages alone take the time that the parameters of LogGOPS say. Raises `SpecError`."""
 
 def job_write(spec: object, out: str, traffic: str | None = None) -> list[Path]:
     """Writes the job of a traffic of a spec; the files. Raises `SpecError`."""

@@ -1,13 +1,14 @@
 //! Files of graphs: a GOAL file, or the Chakra traces of all ranks.
 
-use crate::chakra::{self, Trace};
+use crate::chakra::{self, Groups, Trace};
 use crate::goal::Goal;
 use crate::{Error, Errors, Warning};
 use fanin_graph::collectives::Method;
 use fanin_graph::job::{Listed, Wrong};
 use fanin_graph::loggp::{self, Parameters};
-use fanin_graph::{Holds, Job, Node, Problem, Rules, Source, WINDOW, check};
-use std::path::{Path, PathBuf};
+use fanin_graph::{Holds, Job, Kind, Node, Path, Problem, Rules, Source, WINDOW, check, critical};
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
 
 /// Unfinished nodes of a rank that the check sees at once; it sees more where it must.
 const CHECKED: usize = 1 << 12;
@@ -28,7 +29,7 @@ impl Source for OfJob {
 ///
 /// # Errors
 /// A file cannot be written, or a node cannot be expressed in it.
-pub fn write(job: &Job, path: &Path) -> Result<Vec<PathBuf>, Error> {
+pub fn write(job: &Job, path: &FilePath) -> Result<Vec<PathBuf>, Error> {
     let file = path.display().to_string();
     let wrong = |cause: std::io::Error| Error { file: file.clone(), line: 0, what: cause.to_string() };
     let mut sources: Vec<OfJob> = job.messages_only().into_iter().map(OfJob).collect();
@@ -50,13 +51,49 @@ pub fn write(job: &Job, path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(written)
 }
 
+/// What the ranks of graphs do, with collectives as the messages of their default algorithms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overview {
+    /// Ranks.
+    pub ranks: usize,
+    /// Nodes of all ranks.
+    pub nodes: u64,
+    /// Messages ...
+    pub messages: u64,
+    /// ... and their bytes.
+    pub bytes: u64,
+    /// Computations that take time ...
+    pub computations: u64,
+    /// ... and their times together, in ns.
+    pub computing_ns: u64,
+    /// Collectives by group and operation, in the order in which ranks name them.
+    pub groups: Vec<Group>,
+    /// The longest way without queues; none if it depends on the run.
+    pub path: Option<Path>,
+}
+
+/// Collectives of one kind among the same ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The ranks, by place.
+    pub ranks: Vec<u32>,
+    /// The operation.
+    pub operation: &'static str,
+    /// Its algorithm.
+    pub algorithm: &'static str,
+    /// How many there are.
+    pub collectives: u64,
+    /// Bytes of all, as nccl-tests counts them.
+    pub bytes: u64,
+}
+
 /// The graphs of a run.
 #[derive(Clone, Debug)]
 pub enum Graphs {
     /// A schedule, and its file.
     Goal(Goal, String),
-    /// A trace for each rank.
-    Chakra(Vec<PathBuf>),
+    /// A trace for each rank, and the process groups of a file beside them.
+    Chakra(Vec<PathBuf>, Arc<Groups>),
 }
 
 impl Graphs {
@@ -64,7 +101,7 @@ impl Graphs {
     ///
     /// # Errors
     /// The schedule cannot be read, or a trace is missing.
-    pub fn open(path: &Path) -> Result<Self, Error> {
+    pub fn open(path: &FilePath) -> Result<Self, Error> {
         let file = path.display().to_string();
         if path.extension().is_some_and(|end| end == "goal" || end == "bin") {
             let bytes = crate::input::read(path).map_err(|cause| Error {
@@ -74,14 +111,31 @@ impl Graphs {
             })?;
             return Ok(Self::Goal(Goal::read(&bytes, &file)?, file));
         }
-        chakra::ranks(path).map(Self::Chakra)
+        Ok(Self::Chakra(chakra::ranks(path)?, Arc::default()))
+    }
+
+    /// The graphs with the process groups of a file such as `{"1": [0, 1], "2": [2, 3]}`, as ASTRA-sim reads it.
+    /// Traces that define groups themselves may lack one.
+    ///
+    /// # Errors
+    /// The file cannot be read, a group has a rank that is not there, or these are no traces.
+    pub fn with_groups(mut self, file: &FilePath) -> Result<Self, Error> {
+        let count = self.ranks();
+        let name = file.display().to_string();
+        let wrong = |line, what: String| Error { file: name.clone(), line, what };
+        let Self::Chakra(_, groups) = &mut self else {
+            return Err(wrong(0, "process groups go with Chakra traces; a GOAL schedule has none".into()));
+        };
+        let bytes = crate::input::read(file).map_err(|cause| wrong(0, cause.to_string()))?;
+        *groups = Arc::new(chakra::read_groups(&bytes, &name, count)?);
+        Ok(self)
     }
 
     /// How many ranks there are.
     pub fn ranks(&self) -> usize {
         match self {
             Self::Goal(goal, _) => goal.ranks.len(),
-            Self::Chakra(files) => files.len(),
+            Self::Chakra(files, _) => files.len(),
         }
     }
 
@@ -89,7 +143,7 @@ impl Graphs {
     pub fn rules(&self) -> Rules {
         match self {
             Self::Goal(..) => Rules { holds: Holds::Work, first_ready: true },
-            Self::Chakra(_) => Rules { holds: Holds::WorkAndSends, first_ready: false },
+            Self::Chakra(..) => Rules { holds: Holds::WorkAndSends, first_ready: false },
         }
     }
 
@@ -100,8 +154,10 @@ impl Graphs {
     pub fn sources(&self) -> Result<Vec<Box<dyn Source<Error = Error> + '_>>, Error> {
         match self {
             Self::Goal(goal, _) => Ok(goal.sources().into_iter().map(|nodes| Box::new(nodes) as _).collect()),
-            Self::Chakra(files) => {
-                let open = |(file, rank): (&PathBuf, u32)| Ok(Box::new(Trace::open(file, rank)?) as _);
+            Self::Chakra(files, groups) => {
+                let open = |(file, rank): (&std::path::PathBuf, u32)| {
+                    Ok(Box::new(Trace::open(file, rank)?.with_groups(Arc::clone(groups))) as _)
+                };
                 files.iter().zip(0..).map(open).collect()
             }
         }
@@ -134,7 +190,7 @@ impl Graphs {
                 let what = format!("rank {rank}: {} {what}", self.name(rank, id));
                 match self {
                     Self::Goal(goal, file) => Error { file: file.clone(), line: goal.line(rank, id), what },
-                    Self::Chakra(files) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
+                    Self::Chakra(files, _) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
                 }
             }
         })
@@ -144,7 +200,7 @@ impl Graphs {
     pub fn interfaces(&self) -> u32 {
         match self {
             Self::Goal(goal, _) => goal.interfaces(),
-            Self::Chakra(_) => 1,
+            Self::Chakra(..) => 1,
         }
     }
 
@@ -159,20 +215,63 @@ impl Graphs {
         errors.or(finished)
     }
 
+    /// What the ranks do, before it runs: with `cost` the time in ns of a message of so many bytes alone.
+    ///
+    /// # Errors
+    /// Those of [`Self::job`].
+    pub fn overview(&self, cost: impl Fn(u64) -> u64) -> Result<Overview, Error> {
+        let job = self.job(self.rules(), &Method::default())?;
+        let mut of = Overview { ranks: job.ranks.len(), path: critical(&job, cost), ..Overview::default() };
+        for step in job.ranks.iter().flat_map(|rank| &rank.steps) {
+            of.nodes += 1;
+            match step.node.kind {
+                Kind::Send { bytes, .. } => {
+                    of.messages += 1;
+                    of.bytes = of.bytes.saturating_add(bytes);
+                }
+                Kind::Delay { ns } if ns > 0 => {
+                    of.computations += 1;
+                    of.computing_ns = of.computing_ns.saturating_add(ns);
+                }
+                _ => {}
+            }
+        }
+        for one in job.collectives {
+            let key = |group: &&mut Group| {
+                group.ranks == one.members
+                    && (group.operation, group.algorithm) == (one.operation.name(), one.algorithm)
+            };
+            match of.groups.iter_mut().find(key) {
+                Some(group) => {
+                    group.collectives += 1;
+                    group.bytes = group.bytes.saturating_add(one.bytes);
+                }
+                None => of.groups.push(Group {
+                    ranks: one.members,
+                    operation: one.operation.name(),
+                    algorithm: one.algorithm,
+                    collectives: 1,
+                    bytes: one.bytes,
+                }),
+            }
+        }
+        Ok(of)
+    }
+
     /// A problem, with its place.
     fn place(&self, problem: &Problem) -> Error {
         let (rank, id) = problem.place();
         let what = problem.text(&|rank, id| self.name(rank, id));
         match self {
             Self::Goal(goal, file) => Error { file: file.clone(), line: goal.line(rank, id), what },
-            Self::Chakra(files) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
+            Self::Chakra(files, _) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
         }
     }
 
     fn name(&self, rank: u32, id: u64) -> String {
         match self {
             Self::Goal(goal, _) => goal.name(rank, id),
-            Self::Chakra(files) => match Trace::open(&files[rank as usize], rank).and_then(|trace| trace.find(id)) {
+            Self::Chakra(files, _) => match Trace::open(&files[rank as usize], rank).and_then(|trace| trace.find(id)) {
                 Ok(Some((name, byte))) => format!("node {id} ({name}, byte {byte})"),
                 _ => format!("node {id}"),
             },

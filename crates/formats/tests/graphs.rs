@@ -252,10 +252,51 @@ fn process_groups_come_from_the_trace_or_from_a_file_beside_it() {
     };
     assert_eq!(members(&[metadata, &definition, nodes].concat(), None), Some(vec![2, 5]));
     assert_eq!(members(&trace, None), None);
-    let beside = read_groups(br#"{"7": [2, 3], "1": [0]}"#, "groups.json").expect("groups");
+    let beside = read_groups(br#"{"7": [2, 3], "1": [0]}"#, "groups.json", 4).expect("groups");
     assert_eq!(members(&trace, Some(beside)), Some(vec![2, 3]));
-    let wrong = read_groups(b"{\"7\": [2,\n -3]}", "groups.json").expect_err("a negative rank");
-    assert_eq!(wrong.to_string(), "groups.json: the ranks of process group 7 are no list of numbers");
+    for (text, said) in [
+        ("{\"7\": [2,\n -3]}", "1: the ranks of process group 7 are no list of numbers"),
+        ("{\"1\": [0],\n\"7\": [2, 4]}", "2: process group 7 has rank 4; the 4 traces are those of ranks 0 to 3"),
+        ("{\"7\": [2, 1, 2]}", "1: process group 7 has rank 2 twice"),
+        ("{\n\"0\": [2]}", "2: process group 0 has all ranks"),
+        ("{\"7\": []}", "1: process group 7 has no ranks"),
+        ("{\"dp\": [1]}", "1: \"dp\" is no number of a process group"),
+        ("{\"1\": [0],\n]", "2: "),
+        ("[1]", "1: no JSON object of groups"),
+    ] {
+        let wrong = read_groups(text.as_bytes(), "groups.json", 4).expect_err(text).to_string();
+        assert!(wrong.starts_with(&format!("groups.json:{said}")), "{wrong}");
+    }
+}
+
+/// Four ranks of which pairs have a collective each: the groups are in a file beside the traces.
+#[test]
+fn a_file_of_groups_belongs_to_the_traces_of_all_ranks() {
+    let folder = std::env::temp_dir().join(format!("fanin-groups-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    for rank in 0..4 {
+        let kind = Kind::Collective { operation: Operation::AllReduce, bytes: 800, group: 1 + rank / 2 };
+        let node = Node { id: 1, kind, ..Node::default() };
+        fs::write(folder.join(format!("t.{rank}.et")), &write_all(&mut [Once(Some(node))])[0]).expect("a trace");
+    }
+    let open = |groups: &str| {
+        fs::write(folder.join("groups.json"), groups).expect("a file");
+        Graphs::open(&folder.join("t.0.et")).and_then(|graphs| graphs.with_groups(&folder.join("groups.json")))
+    };
+    let graphs = open(r#"{"1": [0, 1], "2": [3, 2]}"#).expect("graphs");
+    assert_eq!(graphs.check(), Ok(vec![]));
+    let job = graphs.job(graphs.rules(), &Default::default()).expect("a job");
+    let members: Vec<&[u32]> = job.collectives.iter().map(|one| one.members.as_slice()).collect();
+    assert_eq!(members, [[0, 1], [3, 2]]);
+    let said = |wrong: String, part: &str| assert!(wrong.contains(part), "{wrong}");
+    said(open(r#"{"1": [0, 1]}"#).expect("graphs").check().expect_err("a group").to_string(), "group 2 is not defined");
+    let strange = open(r#"{"1": [0, 1], "2": [1, 3]}"#).expect("graphs").check().expect_err("a stranger").to_string();
+    said(strange, "process group 2");
+    said(open(r#"{"1": [0, 9]}"#).expect_err("a rank").to_string(), "process group 1 has rank 9");
+    let schedule = Graphs::open(&data("goal/gather_8_4096.goal")).expect("a schedule");
+    let refused = schedule.with_groups(Path::new("groups.json")).expect_err("no traces").to_string();
+    said(refused, "groups.json: process groups go with Chakra traces");
+    fs::remove_dir_all(&folder).expect("the folder");
 }
 
 /// A single node.

@@ -53,6 +53,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "uec-topo", run: |bytes| uec(UEC_MATRIX.as_bytes(), Some(bytes)), seeds: || texts(&[TREE]) },
     Target { name: "flow-table", run: fanin_formats::tables::fuzz_flows, seeds: || texts(&[FLOW_TABLE]) },
     Target { name: "link-table", run: fanin_formats::tables::fuzz_links, seeds: || texts(&[LINK_TABLE, WITH_NODES]) },
+    Target { name: "size-table", run: fanin_formats::tables::fuzz_sizes, seeds: || texts(&[SIZE_TABLE]) },
     Target {
         name: "endpoint",
         run: fanin_transport::endpoint::fuzz::run,
@@ -143,6 +144,7 @@ trigger id 1 barrier count 2
 failure switch_type AGG switch_id 2 link_id 0
 ";
 
+const SIZE_TABLE: &str = "src,dst,bytes\n0,1,1000\n\n4,0,7\n";
 const FLOW_TABLE: &str = "\
 src,dst,bytes,start_us,group,note
 web-1,0,8000,0,,first

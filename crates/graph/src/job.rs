@@ -4,6 +4,7 @@ use crate::collectives::{Method, algorithm, plan};
 use crate::{Holds, Kind, Node, Operation, Rules, Source};
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
+use std::sync::Arc;
 
 /// No collective.
 pub const NONE: u32 = u32::MAX;
@@ -92,14 +93,25 @@ impl<E> Wrong<E> {
     }
 }
 
+/// Ranks of groups, by number.
+pub type Groups = BTreeMap<u32, Vec<u32>>;
+
 /// The nodes of a rank in memory, one by one.
 #[derive(Clone, Debug)]
-pub struct Listed(std::vec::IntoIter<Node>);
+pub struct Listed {
+    nodes: std::vec::IntoIter<Node>,
+    groups: Arc<Groups>,
+}
 
 impl Listed {
     /// These nodes.
     pub fn new(nodes: Vec<Node>) -> Self {
-        Self(nodes.into_iter())
+        Self::with_groups(nodes, Arc::default())
+    }
+
+    /// These nodes, of which collectives name groups.
+    pub fn with_groups(nodes: Vec<Node>, groups: Arc<Groups>) -> Self {
+        Self { nodes: nodes.into_iter(), groups }
     }
 }
 
@@ -107,10 +119,14 @@ impl Source for Listed {
     type Error = Infallible;
 
     fn next(&mut self, node: &mut Node) -> Result<bool, Infallible> {
-        let next = self.0.next();
+        let next = self.nodes.next();
         let any = next.is_some();
         next.into_iter().for_each(|next| *node = next);
         Ok(any)
+    }
+
+    fn members(&self, group: u32) -> Option<&[u32]> {
+        self.groups.get(&group).map(Vec::as_slice)
     }
 }
 
@@ -178,6 +194,20 @@ impl Job {
     #[must_use]
     pub fn without_slots(mut self) -> Self {
         self.ranks.iter_mut().flat_map(|rank| &mut rank.steps).for_each(|step| step.node.slot = None);
+        self
+    }
+
+    /// The same job where the computations of these ranks take `factor` times as long, to the nearest nanosecond.
+    #[must_use]
+    pub fn slowed(mut self, ranks: &[u32], factor: f64) -> Self {
+        for rank in ranks {
+            let steps = self.ranks.get_mut(*rank as usize).map(|program| program.steps.iter_mut());
+            for step in steps.into_iter().flatten() {
+                if let Kind::Delay { ns } = &mut step.node.kind {
+                    *ns = ((*ns as f64 * factor + 0.5) as u64).min(crate::LONGEST);
+                }
+            }
+        }
         self
     }
 
@@ -325,9 +355,12 @@ impl Collectives<'_> {
         let total = if operation == Operation::AllGather { bytes.saturating_mul(ranks.into()) } else { bytes };
         // A trace has several operations, and the name may be that of another one's algorithm.
         let fits = self.method.algorithm.filter(|name| algorithm(operation, Some(name)).is_ok());
-        let method = Method { algorithm: fits, ..*self.method };
+        let name = algorithm(operation, fits)?.name;
+        // So may a window or sizes be meant for others.
+        let window = self.method.window.filter(|_| name == "direct");
+        let sizes = self.method.sizes.filter(|_| operation == Operation::AllToAll);
+        let method = Method { algorithm: fits, window, sizes, ..*self.method };
         let plan = plan(operation, ranks, total, &method)?;
-        let name = algorithm(operation, method.algorithm)?.name;
         let mut parts: Vec<Vec<Part>> = members.iter().map(|_| Vec::new()).collect();
         // The number of each transfer among the nodes of its receiver.
         let mut received = Vec::with_capacity(plan.transfers.len());
@@ -379,21 +412,30 @@ fn program<E>(
     of: &BTreeMap<u64, u32>,
     collectives: &Collectives<'_>,
 ) -> Result<Program, Wrong<E>> {
-    let mut number_of: HashMap<u64, u64> = HashMap::with_capacity(nodes.len());
+    // By place in the file's order of numbers: the number of each node, and the one here.
+    let mut numbers: Vec<(u64, u64)> = Vec::with_capacity(nodes.len());
     let mut next = 0;
     for node in &nodes {
-        number_of.insert(node.id, next);
+        numbers.push((node.id, next));
         let (_, parts) = collectives.of(of.get(&node.id), rank);
         next += 1 + parts.len() as u64;
     }
+    let first = numbers.first().map_or(0, |(id, _)| *id);
+    let number_of = |id: u64| {
+        // Most files number without gaps.
+        let guess = id.checked_sub(first).and_then(|place| numbers.get(usize::try_from(place).ok()?));
+        match guess {
+            Some((found, number)) if *found == id => Some(*number),
+            _ => numbers.binary_search_by_key(&id, |(id, _)| *id).ok().map(|place| numbers[place].1),
+        }
+    };
     let mut steps = Vec::with_capacity(next as usize);
     for mut node in nodes {
         let (origin, own) = (node.id, steps.len() as u32);
         node.id = u64::from(own);
         for id in node.after_end.iter_mut().chain(&mut node.after_start) {
-            let known = number_of.get(id);
             let absent = || Wrong::node(rank, origin, format!("waits for node {id}, which is not there"));
-            *id = *known.ok_or_else(absent)?;
+            *id = number_of(*id).ok_or_else(absent)?;
         }
         let (members, parts) = collectives.of(of.get(&origin), rank);
         let collective = of.get(&origin).copied().unwrap_or(NONE);

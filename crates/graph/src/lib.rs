@@ -8,6 +8,7 @@
 //! not ended, up to a window.
 #![forbid(unsafe_code)]
 
+mod alone;
 mod check;
 pub mod collectives;
 pub mod critical;
@@ -19,7 +20,9 @@ mod matching;
 pub mod pipeline;
 mod problem;
 mod stuck;
+pub mod training;
 
+pub use alone::{Path, longest};
 pub use check::check;
 pub use host::{Host, State, Waiting};
 pub use job::Job;

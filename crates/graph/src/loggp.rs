@@ -56,6 +56,13 @@ impl Parameters {
         })
     }
 
+    /// The time of a message alone, from the start of its send to the end of its receive: both overheads, the latency,
+    /// and the gap of each further byte.
+    pub fn alone(&self, bytes: u64) -> u64 {
+        let per_byte = self.gap_per_byte.max(self.overhead_per_byte);
+        Self::cost(self.overhead.saturating_mul(2).saturating_add(self.latency), per_byte, bytes)
+    }
+
     /// What a message costs at its beginning and for each byte after the first.
     fn cost(first: u64, per_byte: u64, bytes: u64) -> u64 {
         first.saturating_add(per_byte.saturating_mul(bytes.saturating_sub(1)))

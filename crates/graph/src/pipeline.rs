@@ -33,7 +33,7 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// The computations of a stage in a step: whether backwards, and the micro-batch.
-    fn order(&self, stage: u32) -> Vec<(bool, u32)> {
+    pub(crate) fn order(&self, stage: u32) -> Vec<(bool, u32)> {
         let all = self.micro_batches;
         match self.schedule {
             Schedule::GPipe => (0..all).map(|k| (false, k)).chain((0..all).rev().map(|k| (true, k))).collect(),
@@ -49,6 +49,16 @@ impl Pipeline {
     /// The nodes of a stage. What it computes waits for what it computed before and for the message that it needs,
     /// which has the micro-batch as tag, gradients after all activations.
     pub fn nodes(&self, stage: u32) -> Vec<Node> {
+        self.nodes_among(stage, |stage| stage, &mut |_, _| {})
+    }
+
+    /// The same with the ranks of stages, and with more nodes at [`Point`]s, each of which waits for the one before.
+    pub(crate) fn nodes_among(
+        &self,
+        stage: u32,
+        rank: impl Fn(u32) -> u32,
+        more: &mut impl FnMut(Point, &mut dyn FnMut(Kind)),
+    ) -> Vec<Node> {
         let mut nodes: Vec<Node> = Vec::new();
         let mut add = |kind, after_end| {
             let id = nodes.len() as u64;
@@ -56,21 +66,38 @@ impl Pipeline {
             id
         };
         let mut before: Option<u64> = None;
-        for (backward, k) in (0..self.steps).flat_map(|_| self.order(stage)) {
-            let tag = k + if backward { self.micro_batches } else { 0 };
-            let (up, down) = (stage.checked_sub(1), Some(stage + 1).filter(|next| *next < self.stages));
-            let (from, to) = if backward { (down, up) } else { (up, down) };
-            let bytes = self.bytes;
-            let arrives = from.map(|from| add(Kind::Recv { from, bytes, tag }, Vec::new()));
-            let ns = if backward { self.backward_ns } else { self.forward_ns };
-            let computed = add(Kind::Delay { ns }, before.into_iter().chain(arrives).collect());
-            before = Some(computed);
-            if let Some(to) = to {
-                add(Kind::Send { to, bytes, tag }, vec![computed]);
+        for _ in 0..self.steps {
+            for (backward, k) in self.order(stage) {
+                let tag = k + if backward { self.micro_batches } else { 0 };
+                let (up, down) = (stage.checked_sub(1), Some(stage + 1).filter(|next| *next < self.stages));
+                let (from, to) = if backward { (down, up) } else { (up, down) };
+                let bytes = self.bytes;
+                let arrives = from.map(|from| add(Kind::Recv { from: rank(from), bytes, tag }, Vec::new()));
+                let mut waits: Vec<u64> = before.into_iter().chain(arrives).collect();
+                more(Point::Before, &mut |kind| waits = vec![add(kind, std::mem::take(&mut waits))]);
+                let ns = if backward { self.backward_ns } else { self.forward_ns };
+                waits = vec![add(Kind::Delay { ns }, waits)];
+                more(Point::After, &mut |kind| waits = vec![add(kind, std::mem::take(&mut waits))]);
+                if let Some(to) = to {
+                    add(Kind::Send { to: rank(to), bytes, tag }, waits.clone());
+                }
+                before = waits.first().copied();
             }
+            more(Point::Step, &mut |kind| before = Some(add(kind, before.into_iter().collect())));
         }
         nodes
     }
+}
+
+/// Where a stage does more than its computations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// Before a computation, when its message is there.
+    Before,
+    /// After a computation, before its result is sent.
+    After,
+    /// At the end of a step.
+    Step,
 }
 
 #[cfg(test)]

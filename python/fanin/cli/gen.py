@@ -13,7 +13,7 @@ import typer
 
 from fanin import _core
 from fanin.cli.common import emit, need, warn
-from fanin.cli.options import AsJson, Set, grouped
+from fanin.cli.options import AsJson, Groups, Set, grouped
 
 app = typer.Typer(
     help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator, and jobs as GOAL or
@@ -226,6 +226,7 @@ def job(
         str | None, typer.Option("--traffic", metavar="NAME", help="Of a spec, the traffic; by default the first job.")
     ] = None,
     set_: Set = None,
+    groups: Groups = None,
 ) -> None:
     """A job as a GOAL schedule, or as Chakra traces, with collectives as their messages.
 
@@ -240,7 +241,8 @@ def job(
     if first.exists() and not made.force:
         raise FileExistsError(f"{first}: exists; choose another file or allow replacing it with --force")
     need(not graphs.is_one(given) or not (set_ or traffic), f"{given}: --set and --traffic go with a spec")
-    files = graphs.write(given, made.out, traffic=traffic, set=set_ or ())
+    need(graphs.is_one(given) or groups is None, f"--groups: it goes with Chakra traces, and {given} is none")
+    files = graphs.write(given, made.out, traffic=traffic, set=set_ or (), groups=groups)
     if made.as_json:
         emit({"ok": True, "files": [str(file) for file in files]})
     else:

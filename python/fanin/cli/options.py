@@ -70,6 +70,14 @@ OneScheme = Annotated[
         "--scheme", metavar="SCHEME", help="Put all traffics under this scheme.", autocompletion=complete_scheme
     ),
 ]
+Groups = Annotated[
+    Path | None,
+    typer.Option(
+        "--groups",
+        metavar="FILE",
+        help="Process groups that Chakra traces name and do not define: JSON, as ASTRA-sim reads it.",
+    ),
+]
 Ideal = Annotated[
     str | None,
     typer.Option(

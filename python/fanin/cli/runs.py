@@ -33,6 +33,7 @@ from fanin.cli.common import (
 from fanin.cli.options import (
     AsJson,
     ChangesAndIdeal,
+    Groups,
     Ideal,
     Kept,
     Limits,
@@ -63,6 +64,8 @@ class Where:
             help="The network of a GOAL schedule or of Chakra traces: a spec, or a file with its table network.",
         ),
     ] = None
+
+    groups: Groups = None
 
     clock: Annotated[
         str | None,
@@ -108,14 +111,16 @@ class Several:
         return seeds(self.seeds_) if self.seeds_ is not None else None
 
 
-def _given(file: Path, network: Path | None) -> SpecLike:
+def _given(file: Path, where: Where) -> SpecLike:
     """A spec, or what a schedule or traces are on a network."""
+    network = where.network
     if network is None:
+        need(where.groups is None, "--groups: it goes with Chakra traces and --network")
         return file
     from fanin import graphs
 
     need(graphs.is_one(file), f"--network: it goes with a GOAL schedule or a Chakra trace, and {file} is neither")
-    return graphs.spec(file, network)
+    return graphs.spec(file, network, groups=where.groups)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -159,7 +164,7 @@ def run(
     need(on in ("simulator", "wire"), f"--on {on}: it is simulator or wire")
     wire.check([on])
     need_seed(under.seed)
-    changes, scheme, spec = given.changes(), known_scheme(under.scheme), _given(files[0], wire.network)
+    changes, scheme, spec = given.changes(), known_scheme(under.scheme), _given(files[0], wire)
     memory, time = limits.memory, limits.time
     need(len(files) == 1, f"{files[-1]}: run takes one spec; compare runs it under several schemes")
     default = folders.of_run(Job.of(spec, changes).using(scheme, under.seed))
@@ -229,7 +234,7 @@ def compare(
 
     changes, memory, time, each_seed = given.changes(), limits.memory, limits.time, several.seeds
     need(len(files) == 1, f"{files[-1]}: compare takes one spec, and several schemes with --schemes")
-    spec = _given(files[0], wire.network)
+    spec = _given(files[0], wire)
     each_scheme = schemes_of(several.schemes, lambda: Job.of(spec, changes))
     places = on.split(",")
     need(

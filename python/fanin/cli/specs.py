@@ -30,7 +30,7 @@ from fanin.cli.common import (
     stdout,
     warn,
 )
-from fanin.cli.options import AsJson, FromHpcc, HpccFiles, Load, OneScheme, Set, SpecFile, UecOptions, grouped
+from fanin.cli.options import AsJson, FromHpcc, Groups, HpccFiles, Load, OneScheme, Set, SpecFile, UecOptions, grouped
 
 if TYPE_CHECKING:
     from fanin.hpcc import HpccJob
@@ -128,6 +128,7 @@ def check(
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
+    groups: Groups = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a spec without running it, and warn as a run would. With --json, print it with every default shown.
@@ -146,17 +147,19 @@ def check(
       fanin check --hpcc config.txt
       fanin check step.goal
       fanin check trace.0.et
+      fanin check trace.0.et --groups groups.json
       fanin check --uec matrix.cm --topology tree.topo --uec-options "-paths 128"
     """
     if graphs.is_one(spec):
         _need_plain(spec, set_, scheme)
-        ranks, warnings = graphs.check(spec)
+        ranks, warnings = graphs.check(spec, groups)
         if as_json:
             emit({"ok": True, "ranks": ranks, "warnings": warnings})
         else:
             print(f"{spec}: ok, {ranks} ranks")
         few(warnings, warn, "warnings", "--json prints all")
         return
+    need(groups is None, f"--groups: it goes with Chakra traces, and {spec} is none")
     import fanin.spec
     from fanin.runs import Job
 
@@ -201,6 +204,7 @@ def explain(
         str | None,
         typer.Option("--loggp", metavar="L=NS,...", help="When each rank of a schedule has finished by LogGOPS."),
     ] = None,
+    groups: Groups = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a spec means before it runs, or the manual of a scheme. Of a spec: its paths and round-trip times,
@@ -210,8 +214,9 @@ def explain(
     With --hpcc, show it of a configuration of the ns-3 HPCC simulator on that simulator's own network, or with --scheme
     on ours, and whether PFC could act at all. With --uec, show it of a connection matrix of uet-htsim.
 
-    With --loggp and the parameters L, o, g, G, O (ns) and S (bytes), show when each rank of a GOAL schedule has
-    finished, equal to LogGOPSim.
+    Of a GOAL schedule (.goal, .bin), or of the Chakra traces of all ranks given the one of any (.et), show its ranks,
+    messages, groups and critical path. With --loggp and the parameters L, o, g, G, O (ns) and S (bytes), messages of
+    that path take their time, and it shows when each rank of a schedule has finished, equal to LogGOPSim.
 
     \b
     Examples:
@@ -221,14 +226,17 @@ def explain(
       fanin explain my_scheme.py:MyScheme
       fanin explain my_policy.py:MyPolicy
       fanin explain --hpcc config.txt
+      fanin explain trace.0.et
       fanin explain step.goal --loggp L=1000,o=0,g=0,G=1,O=0,S=65535 --json
       fanin explain --uec matrix.cm --topology tree.topo
     """
-    if loggp is not None:
+    if graphs.is_one(what) and Path(what).is_file():
         _need_plain(Path(what), set_, scheme)
-        need(graphs.is_one(what), f"{what}: --loggp goes with a GOAL schedule, a .goal or .bin file")
-        _explain_graphs(graphs.finish(what, loggp), as_json=as_json)
+        overview = graphs.overview(what, loggp, groups)
+        _explain_graphs(overview, _finish(what, loggp, overview), as_json=as_json)
         return
+    need(loggp is None, f"{what}: --loggp goes with a GOAL schedule, a .goal or .bin file")
+    need(groups is None, f"--groups: it goes with Chakra traces, and {what} is none")
     from fanin.explanation import table
 
     load_all(load)
@@ -266,14 +274,48 @@ def explain(
         print(manual)
 
 
-def _explain_graphs(finished: list[int], *, as_json: bool) -> None:
+def _finish(path: str, loggp: str | None, overview: graphs.Overview) -> list[int] | None:
+    """When each rank has finished by LogGOPS, which does not time collectives."""
+    return None if loggp is None or overview["groups"] else graphs.finish(path, loggp)
+
+
+def _explain_graphs(overview: graphs.Overview, finished: list[int] | None, *, as_json: bool) -> None:
     from fanin import table
 
     if as_json:
-        emit({"ranks": finished, "job_ns": max(finished, default=0)})
+        times = {} if finished is None else {"ranks": finished, "job_ns": max(finished, default=0)}
+        emit({**times, "overview": overview})
+        return
+    names = {"ranks": "ranks", "messages": "messages", "bytes": "bytes", "computations": "computations"}
+    rows = [[name, f"{overview[key]:,}"] for key, name in names.items()]  # type: ignore[literal-required]
+    rows += [["computing, all ranks (ns)", f"{overview['computing_ns']:,}"]]
+    path = overview["critical_path"]
+    if path is None:
+        rows += [["critical path", "depends on the run: a receive takes any message"]]
     else:
+        rows += [["critical path (ns)", f"{path['ns']:,}"], ["  computing (ns)", f"{path['computing_ns']:,}"]]
+        rows += [["  messages", f"{path['messages']:,}"], ["  their bytes", f"{path['bytes']:,}"]]
+    rows += [["memory of a run (MB)", f"{overview['memory_bytes'] / 1e6:,.1f}"]]
+    stdout().print(table.plain(["", ""], rows))
+    if overview["groups"]:
+        head = ["collectives", "algorithm", "times", "ranks", "of ranks", "bytes"]
+        stdout().print(table.plain(head, [_group(group) for group in overview["groups"][:GROUPS]]))
+        if overview["groups"][GROUPS:]:
+            print(f"and {len(overview['groups']) - GROUPS} more groups; --json prints all")
+    if finished is not None:
         rows = [[str(rank), f"{time:,}"] for rank, time in enumerate(finished)]
         stdout().print(table.plain(["rank", "finished (ns)"], rows))
+
+
+GROUPS = 20
+"""Groups of collectives that are shown as text."""
+
+
+def _group(group: graphs.Collectives) -> list[str]:
+    ranks = group["ranks"]
+    some = ", ".join(str(rank) for rank in ranks[:6]) + (", ..." if ranks[6:] else "")
+    count = [f"{group['collectives']:,}", str(len(ranks)), some, f"{group['bytes']:,}"]
+    return [group["operation"], group["algorithm"], *count]
 
 
 def _explain_spec(path: Path, changes: list[str], scheme: str | None, *, as_json: bool) -> None:

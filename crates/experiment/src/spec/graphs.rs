@@ -1,6 +1,6 @@
 //! Patterns whose messages are sent by the nodes of a job: collectives, GOAL schedules and Chakra traces.
 
-use super::document::{self, Collective, Pattern, Placement, SendDone, Slots};
+use super::document::{Collective, Pattern, Placement, SendDone, Slots, Slow};
 use super::one::One;
 use super::setting::Setting;
 use crate::error::Problem;
@@ -8,27 +8,35 @@ use fanin_engine::Streams;
 use fanin_formats::graphs::Graphs;
 use fanin_graph::collectives::{ALGORITHMS, Method, algorithm};
 use fanin_graph::job::{Job, Listed, SendEnds, Wrong};
-use fanin_graph::pipeline::{Pipeline, Schedule};
 use fanin_graph::{Holds, Kind, LARGEST, LONGEST, Node, Operation, Rules};
 use fanin_units::{Bytes, Time};
 use fanin_workload::Graph;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Most nodes of a job in a spec.
-const MOST_NODES: u64 = 60_000_000;
+pub(super) const MOST_NODES: u64 = 60_000_000;
 
 /// Whether nodes of a job send the messages of a pattern.
 pub(super) fn is_graph(pattern: &Pattern) -> bool {
     match pattern {
-        Pattern::AllToAll(of) => of.size.is_some(),
+        Pattern::AllToAll(of) => of.is_collective(),
         Pattern::AllReduce(_)
         | Pattern::AllGather(_)
         | Pattern::ReduceScatter(_)
         | Pattern::Broadcast(_)
         | Pattern::Pipeline { .. }
+        | Pattern::Training { .. }
         | Pattern::Goal { .. }
         | Pattern::Chakra { .. } => true,
         _ => false,
+    }
+}
+
+impl Collective {
+    /// Whether it has bytes of its own, and is no pattern of messages that all have the traffic's size.
+    pub(super) fn is_collective(&self) -> bool {
+        self.size.is_some() || self.sizes.is_some() || self.sizes_file.is_some()
     }
 }
 
@@ -41,7 +49,9 @@ impl One<'_, '_> {
             ("server", of.server.is_some()),
             ("channels", of.channels.is_some()),
             ("chunk", of.chunk.is_some()),
+            ("window", of.window.is_some()),
             ("repeat", of.repeat.is_some()),
+            ("slow", of.slow.is_some()),
             ("compute", of.compute.is_some()),
         ];
         if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
@@ -69,63 +79,107 @@ impl One<'_, '_> {
             | Pattern::Broadcast(of) => {
                 let hosts = self.placed(&of.hosts, of.placement, None, setting)?;
                 let job = self.collective(operation, of, hosts.len())?;
+                let job = self.slowed(job, of.slow.as_ref())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
-            Pattern::Pipeline { schedule, size, micro_batches, forward, backward, repeat, hosts, placement } => {
-                let hosts = self.placed(hosts, *placement, None, setting)?;
-                let schedule = match schedule {
-                    document::Schedule::GPipe => Schedule::GPipe,
-                    document::Schedule::OneForwardOneBackward => Schedule::OneForwardOneBackward,
-                };
-                let (micro_batches, steps) = (*micro_batches, repeat.unwrap_or(1));
-                let nodes = 6 * hosts.len() as u64 * u64::from(micro_batches).saturating_mul(steps.into());
-                let wrong = match () {
-                    () if micro_batches == 0 || micro_batches > 1 << 20 => {
-                        Some(("micro_batches", format!("it is {micro_batches}"), "write 1 to 1048576"))
-                    }
-                    () if steps == 0 => Some(("repeat", "it is 0".to_string(), "write at least 1")),
-                    () if nodes > MOST_NODES => {
-                        Some(("repeat", format!("these are {nodes} nodes"), "make repeat or micro_batches smaller"))
-                    }
-                    () if size.get() > LARGEST => {
-                        Some(("size", format!("{size} is too large"), "write at most 2^50 B"))
-                    }
-                    () => None,
-                };
-                if let Some((key, problem, right)) = wrong {
-                    self.fail(&format!("pattern.{key}"), problem, right);
-                    return None;
-                }
-                let (stages, bytes) = (hosts.len() as u32, size.get());
-                let (forward_ns, backward_ns) = (self.ns("forward", *forward)?, self.ns("backward", *backward)?);
-                let of = Pipeline { schedule, stages, micro_batches, forward_ns, backward_ns, bytes, steps };
-                let mut sources: Vec<Listed> = (0..stages).map(|stage| Listed::new(of.nodes(stage))).collect();
-                let rules = Rules { holds: Holds::Work, first_ready: false };
-                let job = Job::new(&mut sources, rules, &Method::default()).ok()?;
-                Some(Graph { job: Arc::new(job), hosts })
-            }
-            Pattern::Goal { file, hosts, placement, slots, send_done } => {
+            Pattern::Pipeline { .. } => self.pipeline(pattern, setting),
+            Pattern::Training { .. } => self.training(pattern, setting),
+            Pattern::Goal { file, hosts, placement, slow, slots, send_done } => {
                 let slots = *slots.get_or_insert(Slots::Cpu);
-                let graphs = self.file(file)?;
-                let hosts = self.placed(hosts, *placement, Some(graphs.ranks()), setting)?;
+                let graphs = self.file(file, None)?;
+                let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
                 let job = self.job_of(&graphs, slots, *send_done, &Method::default())?;
+                let job = self.slowed(job, slow.as_ref())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
-            Pattern::Chakra { file, hosts, placement, slots, send_done, algorithm, server, channels, chunk } => {
+            Pattern::Chakra {
+                file,
+                hosts,
+                placement,
+                slow,
+                slots,
+                send_done,
+                algorithm,
+                server,
+                channels,
+                chunk,
+                window,
+                groups,
+            } => {
                 let slots = *slots.get_or_insert(Slots::AstraSim);
                 self.known(algorithm.as_deref())?;
-                let method = self.method((algorithm.as_deref(), *server), *channels, *chunk)?;
-                let graphs = self.file(file)?;
-                let hosts = self.placed(hosts, *placement, Some(graphs.ranks()), setting)?;
+                let method = self.method((algorithm.as_deref(), *server), *channels, *chunk, *window)?;
+                let graphs = self.file(file, groups.as_mut())?;
+                let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
                 let job = self.job_of(&graphs, slots, *send_done, &method)?;
+                let job = self.slowed(job, slow.as_ref())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
             _ => None,
         }
     }
 
+    /// Bytes of an all-to-all from each rank to each, if they are given.
+    fn sizes(&mut self, operation: Operation, of: &mut Collective, ranks: usize) -> Option<Option<Vec<u64>>> {
+        let (key, other) = match (&of.sizes, &of.sizes_file) {
+            (None, None) => return Some(None),
+            (Some(_), other) => ("pattern.sizes", other.as_ref().map(|_| "pattern.sizes_file")),
+            (None, Some(_)) => ("pattern.sizes_file", None),
+        };
+        if operation != Operation::AllToAll {
+            self.fail(key, format!("{} has one size", operation.name()), "write size, or use all-to-all");
+            return None;
+        }
+        if let Some(other) = other.or(of.size.map(|_| "pattern.size")) {
+            self.fail(key, format!("{other} says the bytes too"), "leave one of them out");
+            return None;
+        }
+        let sizes: Vec<u64> = match (&of.sizes, &mut of.sizes_file) {
+            (Some(rows), _) => {
+                let wrong = rows.iter().position(|row| row.len() != ranks);
+                if rows.len() != ranks || wrong.is_some() {
+                    let problem = match wrong {
+                        Some(row) if rows.len() == ranks => format!("list {row} has {} sizes", rows[row].len()),
+                        _ => format!("it has {} lists", rows.len()),
+                    };
+                    let right = format!("there are {ranks} ranks; write a list of {ranks} sizes for each");
+                    self.fail(key, problem, right);
+                    return None;
+                }
+                rows.iter().flatten().map(|size| size.get()).collect()
+            }
+            (None, Some(file)) => {
+                let path = self.named(file);
+                let name = path.display().to_string();
+                let text = fanin_formats::input::read_text(&path);
+                let read = text
+                    .map_err(|cause| fanin_formats::Error { file: name.clone(), line: 0, what: cause.to_string() })
+                    .and_then(|text| fanin_formats::tables::read_sizes(&name, &text, ranks as u32));
+                match read {
+                    Ok(sizes) => sizes,
+                    Err(error) => {
+                        let key = format!("{}.{key}", self.path);
+                        self.checker.problems.push(Problem { key, ..error.into() });
+                        return None;
+                    }
+                }
+            }
+            (None, None) => Vec::new(),
+        };
+        let sent = |at: usize| at / ranks != at % ranks && sizes[at] > 0;
+        if !(0..sizes.len()).any(sent) {
+            self.fail(key, "no rank has anything for another one", "write sizes above 0");
+            return None;
+        }
+        if let Some(size) = sizes.iter().find(|size| **size > LARGEST) {
+            self.fail(key, format!("{} is too large", Bytes(*size)), "write at most 2^50 B");
+            return None;
+        }
+        Some(Some(sizes))
+    }
+
     /// Whether some operation has an algorithm of this name.
-    fn known(&mut self, name: Option<&str>) -> Option<()> {
+    pub(super) fn known(&mut self, name: Option<&str>) -> Option<()> {
         let Some(name) = name else { return Some(()) };
         let mut names: Vec<&str> = ALGORITHMS.iter().map(|algorithm| algorithm.name).collect();
         names.sort_unstable();
@@ -137,37 +191,52 @@ impl One<'_, '_> {
         None
     }
 
-    fn method<'a>(
+    pub(super) fn method<'a>(
         &mut self,
         (algorithm, server): (Option<&'a str>, Option<u32>),
         channels: Option<u32>,
         chunk: Option<Bytes>,
+        window: Option<u32>,
     ) -> Option<Method<'a>> {
         for (key, zero) in [
             ("server", server == Some(0)),
             ("channels", channels == Some(0)),
             ("chunk", chunk.is_some_and(|chunk| chunk.get() == 0)),
+            ("window", window == Some(0)),
         ] {
             if zero {
                 self.fail(&format!("pattern.{key}"), "it is 0", "write at least 1, or leave it out");
                 return None;
             }
         }
-        Some(Method { algorithm, channels: channels.unwrap_or(1), chunk: chunk.map(|chunk| chunk.get()), server })
+        let (channels, chunk) = (channels.unwrap_or(1), chunk.map(|chunk| chunk.get()));
+        Some(Method { algorithm, channels, chunk, server, window, sizes: None })
     }
 
-    /// The file of a pattern, whose name is replaced by its absolute path.
-    fn file(&mut self, file: &mut String) -> Option<Graphs> {
-        let key = format!("{}.pattern.file", self.path);
+    /// A file that a key of the pattern names, whose name is replaced by its absolute path.
+    fn named(&self, file: &mut String) -> PathBuf {
         let path = self.checker.source.folder.join(&*file);
         if let Some(absolute) =
             std::path::absolute(&path).ok().and_then(|path| path.into_os_string().into_string().ok())
         {
             *file = absolute;
         }
-        let graphs = match Graphs::open(&path) {
+        path
+    }
+
+    /// The graphs in the file of a pattern, with the file of their groups.
+    fn file(&mut self, file: &mut String, groups: Option<&mut String>) -> Option<Graphs> {
+        let path = self.named(file);
+        let mut opened = Graphs::open(&path).map_err(|error| ("file", error));
+        if let Some(groups) = groups {
+            let groups = self.named(groups);
+            let with = |graphs: Graphs| graphs.with_groups(&groups).map_err(|error| ("groups", error));
+            opened = opened.and_then(with);
+        }
+        let graphs = match opened {
             Ok(graphs) => graphs,
-            Err(error) => {
+            Err((key, error)) => {
+                let key = format!("{}.pattern.{key}", self.path);
                 self.checker.problems.push(Problem { key, ..error.into() });
                 return None;
             }
@@ -213,8 +282,24 @@ impl One<'_, '_> {
         }
     }
 
+    /// The job with its slow ranks.
+    pub(super) fn slowed(&mut self, job: Job, slow: Option<&Slow>) -> Option<Job> {
+        let Some(Slow { ranks, factor }) = slow else { return Some(job) };
+        if let Some(rank) = ranks.iter().find(|rank| **rank as usize >= job.ranks.len()) {
+            let right = format!("they are 0 to {}", job.ranks.len() - 1);
+            self.fail("pattern.slow.ranks", format!("there is no rank {rank}"), right);
+            return None;
+        }
+        if !(*factor > 0.0 && *factor <= 1e6) {
+            let right = "write a number above 0 and at most 1000000, like 1.5";
+            self.fail("pattern.slow.factor", format!("{factor} is no possible factor"), right);
+            return None;
+        }
+        Some(job.slowed(ranks, *factor))
+    }
+
     /// A time of a computation in ns.
-    fn ns(&mut self, key: &str, time: Time) -> Option<u64> {
+    pub(super) fn ns(&mut self, key: &str, time: Time) -> Option<u64> {
         let ns = time.as_ps() / 1000;
         let (problem, right) = match () {
             () if !time.as_ps().is_multiple_of(1000) => ("is no whole number of ns", "round it"),
@@ -227,11 +312,16 @@ impl One<'_, '_> {
 
     /// The job of repeated collectives.
     fn collective(&mut self, operation: Operation, of: &mut Collective, ranks: usize) -> Option<Job> {
-        let Some(size) = of.size else {
+        let sizes = self.sizes(operation, of, ranks)?;
+        // Of different sizes it is the mean over the ranks.
+        let mean = sizes.as_ref().map(|sizes| Bytes((sizes.iter().sum::<u64>() / ranks as u64).max(1)));
+        let Some(size) = of.size.or(mean) else {
             self.fail("pattern.size", "this key is missing", "write it like \"64 MB\"");
             return None;
         };
-        let method = self.method((of.algorithm.as_deref(), of.server), of.channels, of.chunk)?;
+        let name = of.algorithm.clone();
+        let method = self.method((name.as_deref(), of.server), of.channels, of.chunk, of.window)?;
+        let method = Method { sizes: sizes.as_deref(), ..method };
         let name = match algorithm(operation, method.algorithm) {
             Ok(known) => known.name,
             Err(why) => {
@@ -289,19 +379,23 @@ impl One<'_, '_> {
             }
             Err(Wrong::Node { what, .. }) => {
                 let (problem, right) = what.split_once("; ").unwrap_or((&what, ""));
-                let key = if what.contains("too few") { "pattern.size" } else { "pattern.algorithm" };
+                let key = match () {
+                    () if what.contains("too few") => "pattern.size",
+                    () if what.starts_with("window") => "pattern.window",
+                    () => "pattern.algorithm",
+                };
                 self.fail(key, problem, right);
                 None
             }
         }
     }
 
-    /// The host of each rank; all hosts are ranks where the number of ranks is not given.
-    fn placed(
+    /// The host of each rank; all hosts are ranks where their number is not given, with words that say what has them.
+    pub(super) fn placed(
         &mut self,
         names: &Option<Vec<String>>,
         placement: Option<Placement>,
-        ranks: Option<usize>,
+        ranks: Option<(&str, usize)>,
         setting: &Setting<'_>,
     ) -> Option<Arc<[u32]>> {
         let mut hosts = self.hosts("pattern.hosts", names, setting)?.unwrap_or_else(|| (0..setting.hosts).collect());
@@ -313,17 +407,17 @@ impl One<'_, '_> {
                 Streams::new(setting.seed).stream("placement", traffic).shuffle(&mut hosts);
             }
         }
-        let least = ranks.unwrap_or(2);
+        let least = ranks.map_or(2, |(_, ranks)| ranks);
         if hosts.len() < least {
             let (problem, count) = match ranks {
-                Some(ranks) => (format!("the file has {ranks} ranks, and there are {} hosts", hosts.len()), ranks),
+                Some((what, ranks)) => (format!("{what} {ranks} ranks, and there are {} hosts", hosts.len()), ranks),
                 None => (format!("{} hosts are too few", hosts.len()), 2),
             };
             let key = if names.is_some() { "pattern.hosts" } else { "pattern" };
             self.fail(key, problem, format!("name {count} hosts, or a network that has them"));
             return None;
         }
-        hosts.truncate(ranks.unwrap_or(hosts.len()));
+        hosts.truncate(ranks.map_or(hosts.len(), |(_, ranks)| ranks));
         Some(hosts.into())
     }
 }

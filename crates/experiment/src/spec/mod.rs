@@ -33,6 +33,7 @@ mod tests;
 mod topology;
 mod topology_file;
 mod traffic;
+mod training;
 mod trimming;
 
 pub use checked::CheckedSpec;

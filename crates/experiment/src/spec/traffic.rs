@@ -412,7 +412,7 @@ impl One<'_, '_> {
                 let hosts = self.hosts("pattern.hosts", hosts, setting)?;
                 workload::Pattern::Permutation(workload::Permutation { hosts, size, jitter: *jitter, every: *every })
             }
-            Pattern::AllToAll(of) if of.size.is_none() => {
+            Pattern::AllToAll(of) if !of.is_collective() => {
                 let hosts = self.only_hosts(of)?;
                 let hosts = self.hosts("pattern.hosts", hosts, setting)?;
                 workload::Pattern::AllToAll(workload::AllToAll { hosts, size })
@@ -423,6 +423,7 @@ impl One<'_, '_> {
             | Pattern::ReduceScatter(_)
             | Pattern::Broadcast(_)
             | Pattern::Pipeline { .. }
+            | Pattern::Training { .. }
             | Pattern::Goal { .. }
             | Pattern::Chakra { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
             Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
@@ -537,6 +538,7 @@ impl One<'_, '_> {
             | Pattern::ReduceScatter(_)
             | Pattern::Broadcast(_)
             | Pattern::Pipeline { .. }
+            | Pattern::Training { .. }
             | Pattern::Goal { .. }
             | Pattern::Chakra { .. }
             | Pattern::Query { .. }

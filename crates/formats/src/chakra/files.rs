@@ -50,16 +50,41 @@ fn split(name: &str) -> Option<(&str, u32)> {
     Some((prefix, rank.parse().ok()?))
 }
 
-/// Reads process groups from a JSON file such as `{"1": [0, 1], "2": [2, 3]}`.
+/// Reads process groups of so many ranks from a JSON file such as `{"1": [0, 1], "2": [2, 3]}`.
 ///
 /// # Errors
-/// It is not of this form.
-pub fn read_groups(bytes: &[u8], file: &str) -> Result<Groups, Error> {
+/// It is not of this form, or a group cannot be: its number is 0, or it has no rank, one twice, or one that is absent.
+pub fn read_groups(bytes: &[u8], file: &str, count: usize) -> Result<Groups, Error> {
     let wrong = |line, what| Error { file: file.into(), line, what };
     let value: Value = serde_json::from_slice(bytes).map_err(|cause| wrong(cause.line() as u32, cause.to_string()))?;
-    let groups = value.as_object().ok_or_else(|| wrong(0, "no JSON object of groups, as {\"1\": [0, 1]}".into()))?;
-    let each = groups.iter().map(|(name, ranks)| group(name, ranks).map_err(|what| wrong(0, what)));
+    let groups = value.as_object().ok_or_else(|| wrong(1, "no JSON object of groups, as {\"1\": [0, 1]}".into()))?;
+    let text = String::from_utf8_lossy(bytes);
+    let line = |name: &str| {
+        let before = text.find(&format!("\"{name}\"")).map_or("", |at| &text[..at]);
+        before.matches('\n').count() as u32 + 1
+    };
+    let each = groups.iter().map(|(name, ranks)| {
+        let group = group(name, ranks).and_then(|group| possible(group, count));
+        group.map_err(|what| wrong(line(name), what))
+    });
     each.collect()
+}
+
+/// Whether so many ranks can have a group.
+fn possible((number, ranks): (u32, Vec<u32>), count: usize) -> Result<(u32, Vec<u32>), String> {
+    let mut sorted = ranks.clone();
+    sorted.sort_unstable();
+    let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
+    let what = match (sorted.last(), twice) {
+        _ if number == 0 => "process group 0 has all ranks; the numbers of others begin with 1".into(),
+        (None, _) => format!("process group {number} has no ranks; list them, or leave it out"),
+        (Some(last), _) if *last as usize >= count => {
+            format!("process group {number} has rank {last}; the {count} traces are those of ranks 0 to {}", count - 1)
+        }
+        (_, Some(pair)) => format!("process group {number} has rank {} twice; list it once", pair[0]),
+        _ => return Ok((number, ranks)),
+    };
+    Err(what)
 }
 
 /// Reads process groups from the inputs of a metadata node: a JSON list, in a pair of brackets and quotes.
@@ -73,7 +98,7 @@ pub(super) fn groups_of_metadata(inputs: &[u8]) -> Result<Groups, String> {
 }
 
 fn group(name: &str, ranks: &Value) -> Result<(u32, Vec<u32>), String> {
-    let number = name.parse().map_err(|_| format!("pg_name {name:?} is no number of a process group"))?;
+    let number = name.parse().map_err(|_| format!("{name:?} is no number of a process group"))?;
     let rank = |rank: &Value| rank.as_u64().and_then(|rank| u32::try_from(rank).ok());
     let ranks = ranks.as_array().and_then(|ranks| ranks.iter().map(rank).collect::<Option<Vec<u32>>>());
     Ok((number, ranks.ok_or_else(|| format!("the ranks of process group {number} are no list of numbers"))?))

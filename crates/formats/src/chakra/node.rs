@@ -43,31 +43,60 @@ pub(super) struct Fields<'a> {
     tag: Option<i128>,
 }
 
+/// A number; most have one byte.
+#[inline]
+fn varint(message: &mut &[u8]) -> Result<u64, DecodeError> {
+    match *message {
+        [byte, rest @ ..] if *byte < 0x80 => {
+            *message = rest;
+            Ok((*byte).into())
+        }
+        _ => decode_varint(message),
+    }
+}
+
+/// The number and the kind of a field; most have one byte.
+#[inline]
+fn key(message: &mut &[u8]) -> Result<(u32, WireType), DecodeError> {
+    match *message {
+        [byte @ 8..0x80, rest @ ..] => {
+            let wire = WireType::try_from(u64::from(*byte & 7))?;
+            *message = rest;
+            Ok((u32::from(*byte >> 3), wire))
+        }
+        _ => decode_key(message),
+    }
+}
+
 /// A field with a length, which is checked as it is passed over.
 fn bytes<'a>(message: &mut &'a [u8]) -> Result<&'a [u8], DecodeError> {
-    let from = *message;
+    let mut rest = *message;
+    let length = varint(&mut rest).ok().and_then(|length| usize::try_from(length).ok());
+    if let Some((field, after)) = length.and_then(|length| rest.split_at_checked(length)) {
+        *message = after;
+        return Ok(field);
+    }
+    // It is too short, or has no length.
     skip_field(WireType::LengthDelimited, 1, message, DecodeContext::default())?;
-    let mut field = &from[..from.len() - message.len()];
-    decode_varint(&mut field)?;
-    Ok(field)
+    Ok(&[])
 }
 
 /// Reads the fields of a node, and the numbers of nodes that it waits for.
 pub(super) fn read<'a>(message: &mut &'a [u8], waits: &mut Vec<u64>) -> Result<Fields<'a>, DecodeError> {
     let mut fields = Fields::default();
     while !message.is_empty() {
-        match decode_key(message)? {
-            (1, WireType::Varint) => fields.id = decode_varint(message)?,
+        match key(message)? {
+            (1, WireType::Varint) => fields.id = varint(message)?,
             (2, WireType::LengthDelimited) => fields.name = bytes(message)?,
-            (3, WireType::Varint) => fields.kind = decode_varint(message)?,
-            (4 | 5, WireType::Varint) => waits.push(decode_varint(message)?),
+            (3, WireType::Varint) => fields.kind = varint(message)?,
+            (4 | 5, WireType::Varint) => waits.push(varint(message)?),
             (4 | 5, WireType::LengthDelimited) => {
                 let mut packed = bytes(message)?;
                 while !packed.is_empty() {
-                    waits.push(decode_varint(&mut packed)?);
+                    waits.push(varint(&mut packed)?);
                 }
             }
-            (7, WireType::Varint) => fields.micros = decode_varint(message)?,
+            (7, WireType::Varint) => fields.micros = varint(message)?,
             (8, WireType::LengthDelimited) => fields.inputs = first_bytes(bytes(message)?)?,
             (10, WireType::LengthDelimited) => attribute(bytes(message)?, &mut fields)?,
             (field, wire) => skip_field(wire, field, message, DecodeContext::default())?,
@@ -80,7 +109,7 @@ pub(super) fn read<'a>(message: &mut &'a [u8], waits: &mut Vec<u64>) -> Result<F
 fn first_bytes(mut message: &[u8]) -> Result<&[u8], DecodeError> {
     let mut found: &[u8] = &[];
     while !message.is_empty() {
-        match decode_key(&mut message)? {
+        match key(&mut message)? {
             (1, WireType::LengthDelimited) => found = bytes(&mut message)?,
             (field, wire) => skip_field(wire, field, &mut message, DecodeContext::default())?,
         }
@@ -92,13 +121,13 @@ fn first_bytes(mut message: &[u8]) -> Result<&[u8], DecodeError> {
 fn attribute<'a>(mut message: &'a [u8], fields: &mut Fields<'a>) -> Result<(), DecodeError> {
     let (mut name, mut text, mut number): (&[u8], Option<&[u8]>, Option<i128>) = (&[], None, None);
     while !message.is_empty() {
-        let (field, wire) = decode_key(&mut message)?;
+        let (field, wire) = key(&mut message)?;
         match (field, wire) {
             (1, WireType::LengthDelimited) => name = bytes(&mut message)?,
-            (7 | 9, WireType::Varint) => number = Some((decode_varint(&mut message)? as i64).into()),
-            (11 | 13 | 27, WireType::Varint) => number = Some(decode_varint(&mut message)?.into()),
+            (7 | 9, WireType::Varint) => number = Some((varint(&mut message)? as i64).into()),
+            (11 | 13 | 27, WireType::Varint) => number = Some(varint(&mut message)?.into()),
             (15 | 17, WireType::Varint) => {
-                let zigzag = decode_varint(&mut message)?;
+                let zigzag = varint(&mut message)?;
                 number = Some(((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64)).into());
             }
             (19 | 23, WireType::ThirtyTwoBit) if message.len() >= 4 => {

@@ -63,7 +63,7 @@ impl<'a> Trace<'a> {
 
     /// The trace with these process groups, as a file beside the traces defines them.
     #[must_use]
-    pub fn with_groups(mut self, groups: Groups) -> Self {
+    pub fn with_groups(mut self, groups: impl Into<Arc<Groups>>) -> Self {
         self.groups = groups.into();
         self
     }

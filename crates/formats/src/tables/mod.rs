@@ -6,9 +6,11 @@
 mod csv;
 mod flows;
 mod links;
+mod sizes;
 
 pub use flows::{FlowRow, FlowTable};
 pub use links::{LinkRow, LinkTable};
+pub use sizes::{fuzz_sizes, read_sizes};
 
 /// For fuzzing: any bytes are a table of flows or an error with a place.
 pub fn fuzz_flows(bytes: &[u8]) {

@@ -3,14 +3,14 @@
 use super::plan::{Plan, Shape, block};
 
 /// Halving: in steps j = 1..x, place p exchanges half of its present range with p xor n/2^j. Only for n = 2^x.
-pub(super) fn reduce_scatter(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn reduce_scatter(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     power(shape.ranks, "halving")?;
     halve(plan, shape.ranks, shape.bytes, vec![None; shape.ranks as usize]);
     Ok(())
 }
 
 /// Doubling: in steps j = 0..x-1, place p exchanges all that it has so far with p xor 2^j. Only for n = 2^x.
-pub(super) fn all_gather(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn all_gather(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     power(shape.ranks, "recursive-doubling")?;
     double(plan, shape.ranks, shape.bytes, vec![None; shape.ranks as usize]);
     Ok(())
@@ -18,7 +18,7 @@ pub(super) fn all_gather(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
 
 /// Halving, then doubling. Of n ranks that are no power of two, the highest beyond it give all to a partner first, and
 /// get the result last.
-pub(super) fn all_reduce_halving(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn all_reduce_halving(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     folded(shape, plan, |plan, n, arrived| {
         let halved = halve(plan, n, shape.bytes, arrived);
         double(plan, n, shape.bytes, halved)
@@ -27,7 +27,7 @@ pub(super) fn all_reduce_halving(shape: &Shape, plan: &mut Plan) -> Result<(), S
 }
 
 /// The whole vector in every step, for small ones.
-pub(super) fn all_reduce(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn all_reduce(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     folded(shape, plan, |plan, n, arrived| {
         exchange(plan, n, (0..n.ilog2()).map(|j| 1 << j), arrived, |_, _| shape.bytes)
     });
@@ -42,7 +42,11 @@ fn power(ranks: u32, name: &str) -> Result<(), String> {
 }
 
 /// Runs the steps of a power of two between the two that fold the other places into it.
-fn folded(shape: &Shape, plan: &mut Plan, steps: impl FnOnce(&mut Plan, u32, Vec<Option<u32>>) -> Vec<Option<u32>>) {
+fn folded(
+    shape: &Shape<'_>,
+    plan: &mut Plan,
+    steps: impl FnOnce(&mut Plan, u32, Vec<Option<u32>>) -> Vec<Option<u32>>,
+) {
     let n = 1 << shape.ranks.ilog2();
     let mut arrived = vec![None; n as usize];
     for place in n..shape.ranks {

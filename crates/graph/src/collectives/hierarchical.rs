@@ -5,7 +5,7 @@ use super::plan::{Plan, Shape, block};
 use super::ring::steps;
 
 /// Rank r is GPU r mod g of server r / g, and the ranks of a rail are those with the same GPU.
-pub(super) fn all_reduce(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn all_reduce(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     let (n, g) = (shape.ranks, shape.server.unwrap_or(0));
     if g == 0 || !n.is_multiple_of(g) || g == n || g == 1 {
         let what = if g == 0 { "no number of ranks in a server".into() } else { format!("servers of {g}") };

@@ -28,7 +28,7 @@ pub struct Algorithm {
     blocks: bool,
     /// Whether a place begins a chunk before it is done with the one before.
     pipelined: bool,
-    plan: fn(&Shape, &mut Plan) -> Result<(), String>,
+    plan: Planner,
 }
 
 /// All algorithms; the first of an operation is its default.
@@ -39,17 +39,21 @@ pub const ALGORITHMS: &[Algorithm] = &[
     of(Operation::AllReduce, "tree", false, true, tree::all_reduce),
     of(Operation::AllReduce, "double-tree", false, true, tree::all_reduce_double),
     of(Operation::AllReduce, "hierarchical", true, false, hierarchical::all_reduce),
+    of(Operation::AllReduce, "direct", true, false, exchange::all_reduce),
     of(Operation::AllGather, "ring", true, false, ring::all_gather),
     of(Operation::AllGather, "recursive-doubling", true, false, doubling::all_gather),
+    of(Operation::AllGather, "direct", true, false, exchange::all_gather),
     of(Operation::ReduceScatter, "ring", true, false, ring::reduce_scatter),
     of(Operation::ReduceScatter, "halving", true, false, doubling::reduce_scatter),
+    of(Operation::ReduceScatter, "direct", true, false, exchange::reduce_scatter),
     of(Operation::AllToAll, "direct", true, false, exchange::direct),
     of(Operation::AllToAll, "rotation", true, false, exchange::rotation),
+    of(Operation::AllToAll, "ring", true, false, exchange::around),
     of(Operation::Broadcast, "chain", false, true, chain::broadcast),
     of(Operation::Broadcast, "tree", false, true, tree::broadcast),
 ];
 
-type Planner = fn(&Shape, &mut Plan) -> Result<(), String>;
+type Planner = fn(&Shape<'_>, &mut Plan) -> Result<(), String>;
 
 const fn of(operation: Operation, name: &'static str, blocks: bool, pipelined: bool, plan: Planner) -> Algorithm {
     Algorithm { operation, name, blocks, pipelined, plan }
@@ -66,6 +70,10 @@ pub struct Method<'a> {
     pub chunk: Option<u64>,
     /// Ranks of a server.
     pub server: Option<u32>,
+    /// Peers to which a rank sends at once, of algorithms called direct.
+    pub window: Option<u32>,
+    /// Bytes of an all-to-all from each place to each, row by row; nothing is sent where they are 0.
+    pub sizes: Option<&'a [u64]>,
 }
 
 /// The algorithm of this name for an operation, or its default.
@@ -94,16 +102,27 @@ pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Re
     if ranks < 2 {
         return Ok(whole);
     }
+    if method.window.is_some() && algorithm.name != "direct" {
+        return Err(format!("window goes with direct, and this is {}; leave it out", algorithm.name));
+    }
     let channels = u64::from(method.channels.max(1));
     for channel in 0..channels {
         let share = block(bytes, channel, channels);
         let order = order(ranks, method.server, channel as u32);
         let largest = method.chunk.unwrap_or(u64::MAX).max(1);
         let piece = if algorithm.blocks { largest.saturating_mul(ranks.into()) } else { largest };
-        let pieces = share.div_ceil(piece).max(1);
+        let longest = method.sizes.map(|sizes| sizes.iter().max().map_or(0, |size| size.div_ceil(channels)));
+        let pieces = longest.map_or(share.div_ceil(piece), |longest| longest.div_ceil(largest)).max(1);
         let mut last: Vec<Option<u32>> = vec![None; ranks as usize];
         for number in 0..pieces {
-            let shape = Shape { ranks, bytes: block(share, number, pieces), server: method.server };
+            let part = |size: u64| block(block(size, channel, channels), number, pieces);
+            let sizes: Option<Vec<u64>> = method.sizes.map(|sizes| {
+                let pairs = order.iter().flat_map(|from| order.iter().map(move |to| (*from, *to)));
+                pairs.map(|(from, to)| part(sizes[(from * ranks + to) as usize])).collect()
+            });
+            let (sizes, bytes_here) = (sizes.as_deref(), block(share, number, pieces));
+            let (server, window) = (method.server, method.window);
+            let shape = Shape { ranks, bytes: bytes_here, server, window, sizes };
             let mut part = Plan::default();
             (algorithm.plan)(&shape, &mut part)?;
             if part.transfers.iter().any(|transfer| transfer.bytes == 0) {

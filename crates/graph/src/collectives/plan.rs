@@ -2,7 +2,7 @@
 
 /// What an algorithm needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct Shape<'a> {
     /// How many ranks there are.
     pub ranks: u32,
     /// Bytes by nccl-tests' counting: the vector of an all-reduce, a broadcast or a reduce-scatter, the result of an
@@ -10,6 +10,20 @@ pub struct Shape {
     pub bytes: u64,
     /// Ranks of a server, for hierarchical algorithms and for the order of channels.
     pub server: Option<u32>,
+    /// Peers to which a place sends at once in a direct exchange; none is no limit.
+    pub window: Option<u32>,
+    /// Bytes of an all-to-all from each place to each, row by row, if they are not blocks of `bytes`.
+    pub sizes: Option<&'a [u64]>,
+}
+
+impl Shape<'_> {
+    /// Bytes that a place has for another one in an all-to-all.
+    pub(super) fn pair(&self, from: u32, to: u32) -> u64 {
+        match self.sizes {
+            Some(sizes) => sizes[from as usize * self.ranks as usize + to as usize],
+            None => block(self.bytes, to.into(), self.ranks.into()),
+        }
+    }
 }
 
 /// A message between two places.

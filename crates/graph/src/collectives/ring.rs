@@ -3,21 +3,21 @@
 use super::plan::{Plan, Shape, block};
 
 /// Steps k = 0..n-2: place p sends block (p - 1 - k) mod n, reduced so far, to p + 1, and ends with block p.
-pub(super) fn reduce_scatter(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn reduce_scatter(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     let members: Vec<u32> = (0..shape.ranks).collect();
     steps(plan, &members, shape.bytes, 1, &vec![None; members.len()]);
     Ok(())
 }
 
 /// Steps k = 0..n-2: place p sends block (p - k) mod n to p + 1.
-pub(super) fn all_gather(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn all_gather(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     let members: Vec<u32> = (0..shape.ranks).collect();
     steps(plan, &members, shape.bytes, 0, &vec![None; members.len()]);
     Ok(())
 }
 
 /// Reduce-scatter, then all-gather.
-pub(super) fn all_reduce(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn all_reduce(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     let members: Vec<u32> = (0..shape.ranks).collect();
     let reduced = steps(plan, &members, shape.bytes, 1, &vec![None; members.len()]);
     steps(plan, &members, shape.bytes, 0, &reduced);

@@ -1,4 +1,3 @@
-use super::tree::parent;
 use super::*;
 use std::collections::BTreeSet;
 
@@ -19,6 +18,8 @@ fn total(operation: Operation, name: &str, n: u64, bytes: u64) -> u64 {
             2 * (power - 1) * bytes + 2 * (n - power) * bytes
         }
         (Operation::AllReduce, _) => 2 * (n - 1) * bytes,
+        // What goes to the place s further passes s links.
+        (Operation::AllToAll, "ring") => n * (n - 1) / 2 * bytes,
         _ => (n - 1) * bytes,
     }
 }
@@ -68,7 +69,8 @@ fn after_an_all_reduce_each_place_has_heard_of_each_other() {
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.operation == Operation::AllReduce) {
         for ranks in [2, 3, 5, 8, 12, 16] {
             for chunk in [None, Some(100)] {
-                let method = Method { algorithm: Some(algorithm.name), chunk, server: Some(4), channels: 2 };
+                let name = Some(algorithm.name);
+                let method = Method { algorithm: name, chunk, server: Some(4), channels: 2, ..Method::default() };
                 let Ok(plan) = plan(Operation::AllReduce, ranks, 10_000, &method) else { continue };
                 let mut knows: Vec<u64> = (0..ranks).map(|place| 1 << place).collect();
                 plan.transfers.iter().for_each(|t| knows[t.to as usize] |= knows[t.from as usize]);
@@ -83,14 +85,25 @@ fn after_an_all_reduce_each_place_has_heard_of_each_other() {
     }
 }
 
-/// Evaluated for NCCL's `ncclGetBtree` by hand of its comment: the tree of 14 ranks.
+/// NCCL's `ncclGetDtree` (5067397), evaluated for 2 to 17 ranks: who is whose parent in both trees.
 #[test]
-fn the_tree_is_the_one_of_nccl() {
-    let parents: Vec<Option<u32>> = (0..14).map(|place| parent(place, 14)).collect();
-    let expected = [8, 2, 4, 2, 8, 6, 4, 6, 0, 10, 12, 10, 8, 12].map(Some);
-    assert_eq!(parents[0], None);
-    assert_eq!(parents[1..], expected[1..]);
-    assert_eq!([parent(1, 2), parent(2, 3), parent(4, 5), parent(2, 5)], [Some(0), Some(0), Some(0), Some(4)]);
+fn the_double_tree_is_the_one_of_nccl() {
+    let rows: Vec<&str> = include_str!("double_trees.csv").lines().skip(1).collect();
+    assert_eq!(rows.len(), 16);
+    for row in rows {
+        let cells: Vec<&str> = row.split(',').collect();
+        let ranks: u32 = cells[0].parse().unwrap();
+        let plan = planned(Operation::AllReduce, "double-tree", ranks, 1000).unwrap();
+        // Each tree is climbed, and then descended.
+        let ways: Vec<&[Transfer]> = plan.transfers.chunks(ranks as usize - 1).collect();
+        assert_eq!(ways.len(), 4);
+        for (tree, parents) in cells[1..].iter().enumerate() {
+            let mut found = vec!["-".to_string(); ranks as usize];
+            ways[2 * tree].iter().for_each(|t| found[t.from as usize] = t.to.to_string());
+            assert_eq!(found.join(" "), *parents, "{ranks}");
+            ways[2 * tree + 1].iter().for_each(|t| assert_eq!(found[t.to as usize], t.from.to_string()));
+        }
+    }
 }
 
 #[test]
@@ -100,6 +113,62 @@ fn channels_rotate_the_ranks_of_a_server() {
     let first_turn = |from: usize| plan.transfers[from..from + 4].iter().map(|t| (t.from, t.to)).collect::<Vec<_>>();
     assert_eq!(first_turn(0), [(0, 1), (1, 2), (2, 3), (3, 0)]);
     assert_eq!(first_turn(12), [(1, 0), (0, 3), (3, 2), (2, 1)]);
+}
+
+/// The messages of each place of a direct exchange, as receiver, bytes and the senders for which each waits.
+fn sent(plan: &Plan, from: u32) -> Vec<(u32, u64, Vec<u32>)> {
+    let senders = |after: &[u32]| after.iter().map(|after| plan.transfers[*after as usize].from).collect();
+    plan.transfers.iter().filter(|t| t.from == from).map(|t| (t.to, t.bytes, senders(&t.after))).collect()
+}
+
+#[test]
+fn a_window_serves_so_many_peers_at_once() {
+    let of = |operation, window| {
+        plan(operation, 5, 50, &Method { algorithm: Some("direct"), window, ..Method::default() }).unwrap()
+    };
+    let exchange = of(Operation::AllToAll, Some(2));
+    assert_eq!(sent(&exchange, 1), [(2, 10, vec![]), (3, 10, vec![]), (4, 10, vec![0]), (0, 10, vec![4])]);
+    let reduce = of(Operation::AllReduce, Some(3));
+    let (scatter, gather) = (&sent(&reduce, 1)[..4], &sent(&reduce, 1)[4..]);
+    assert_eq!(scatter, [(2, 10, vec![]), (3, 10, vec![]), (4, 10, vec![]), (0, 10, vec![0])]);
+    let all = vec![0, 4, 3, 2];
+    assert_eq!(gather, [(2, 10, all.clone()), (3, 10, all.clone()), (4, 10, all), (0, 10, vec![0])]);
+    // All at once, and one at a time.
+    assert!(of(Operation::AllToAll, None).transfers.iter().all(|transfer| transfer.after.is_empty()));
+    let rotation = plan(Operation::AllToAll, 5, 50, &Method { algorithm: Some("rotation"), ..Method::default() });
+    assert_eq!(rotation.unwrap(), of(Operation::AllToAll, Some(1)));
+    let wrong = Method { window: Some(2), ..Method::default() };
+    let wrong = plan(Operation::AllReduce, 5, 50, &wrong).unwrap_err();
+    assert_eq!(wrong, "window goes with direct, and this is ring; leave it out");
+}
+
+#[test]
+fn an_all_to_all_has_a_size_for_each_pair_and_sends_nothing_where_it_is_0() {
+    let sizes = [9, 0, 5, 7, 0, 1, 0, 0, 3, 2, 9, 4, 8, 6, 0, 0];
+    let sum = |from: usize, to: usize| if from == to { 0 } else { sizes[from * 4 + to] };
+    for (algorithm, window) in [("direct", None), ("direct", Some(2)), ("rotation", None), ("ring", None)] {
+        for (channels, chunk) in [(1, None), (2, None), (1, Some(2))] {
+            let server = Some(2).filter(|_| algorithm != "ring");
+            let method = Method { algorithm: Some(algorithm), channels, chunk, server, window, sizes: Some(&sizes) };
+            let plan = plan(Operation::AllToAll, 4, 13, &method).unwrap();
+            check_order(&plan, 4);
+            assert!(plan.transfers.iter().all(|transfer| transfer.bytes > 0));
+            assert!(chunk.is_none_or(|chunk| plan.transfers.iter().all(|transfer| transfer.bytes <= chunk)));
+            for from in 0..4 {
+                let total: u64 = sent(&plan, from as u32).iter().map(|(_, bytes, _)| bytes).sum();
+                let own: u64 = (0..4).map(|to| sum(from, to)).sum();
+                // What passes through a place besides its own, where the messages go around.
+                let passed = (1..4).flat_map(|hop| (hop + 1..4).map(move |far| (hop, far)));
+                let passed: u64 = passed.map(|(hop, far)| sum((from + 4 - hop) % 4, (from + far - hop) % 4)).sum();
+                assert_eq!(total, own + if algorithm == "ring" { passed } else { 0 }, "{algorithm} {from} {channels}");
+            }
+        }
+    }
+    let method = Method { algorithm: Some("rotation"), sizes: Some(&sizes), ..Method::default() };
+    let plan = plan(Operation::AllToAll, 4, 13, &method).unwrap();
+    // Round 1 brings place 2 nothing, so what it sends in round 2 goes at once.
+    assert_eq!(sent(&plan, 2), [(3, 4, vec![]), (0, 3, vec![]), (1, 2, vec![0])]);
+    assert_eq!(sent(&plan, 0), [(2, 5, vec![3]), (3, 7, vec![2])]);
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use super::plan::{Plan, Shape, block};
 
 /// Up to the root and down again.
-pub(super) fn all_reduce(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn all_reduce(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     up_and_down(plan, shape.ranks, shape.bytes, |place| place);
     Ok(())
 }
 
 /// Half of the bytes in each of two trees. The second has the places mirrored for even n, and shifted by one for odd
 /// (NCCL, `ncclGetDtree`), so that a place has children in one of them at most.
-pub(super) fn all_reduce_double(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn all_reduce_double(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     let n = shape.ranks;
     up_and_down(plan, n, block(shape.bytes, 0, 2), |place| place);
     let second = |place: u32| if n.is_multiple_of(2) { n - 1 - place } else { (place + 1) % n };
@@ -19,14 +19,14 @@ pub(super) fn all_reduce_double(shape: &Shape, plan: &mut Plan) -> Result<(), St
 }
 
 /// From the root down.
-pub(super) fn broadcast(shape: &Shape, plan: &mut Plan) -> Result<(), String> {
+pub(super) fn broadcast(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     down(plan, shape.ranks, shape.bytes, &|place| place, None);
     Ok(())
 }
 
 /// The parent of a place; the root is 0 (NCCL, `ncclGetBtree`): with its lowest set bit b, (place xor b) or 2b if that
 /// is below n, otherwise place xor b.
-pub(super) fn parent(place: u32, n: u32) -> Option<u32> {
+fn parent(place: u32, n: u32) -> Option<u32> {
     let lowest = 1u32.checked_shl(place.trailing_zeros())?;
     let up = (place ^ lowest) | lowest << 1;
     Some(if up >= n { place ^ lowest } else { up })

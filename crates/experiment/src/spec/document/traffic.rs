@@ -132,6 +132,52 @@ pub enum Pattern {
         hosts: Option<Vec<String>>,
         /// Which stage gets which host.
         placement: Option<Placement>,
+        /// Ranks whose computations take longer. Default: none.
+        slow: Option<Slow>,
+    },
+    /// Training of a model in which tensor, data, pipeline and expert parallelism are combined. After each computation
+    /// a rank takes part in the all-reduce of its tensor group, and before and after it in an all-to-all of its expert
+    /// group; stages send their results on, and a step ends with the all-reduce of each data group.
+    Training {
+        /// Groups that share each computation. Default: none.
+        tensor: Option<Axis>,
+        /// Groups of replicas that work on different data. Default: none.
+        data: Option<Axis>,
+        /// Stages, and bytes of a micro-batch's activations between two of them, and of its gradients. Default: one
+        /// stage.
+        pipeline: Option<Axis>,
+        /// Groups of neighbours on the data axis that share experts, and bytes that a rank has for its whole group.
+        /// Their number divides that of data. Default: none.
+        expert: Option<Axis>,
+        /// Which axis neighbouring ranks lie on, which one comes next, and which last. Default:
+        /// ["tensor", "data", "pipeline"].
+        order: Option<Vec<AxisName>>,
+        /// The order in which a stage computes. Default: "1f1b".
+        schedule: Option<Schedule>,
+        /// Micro-batches of a step. Default: 1.
+        micro_batches: Option<u32>,
+        /// Time of a stage for a micro-batch forwards.
+        forward: Time,
+        /// The same backwards.
+        backward: Time,
+        /// Steps, one after another. Default: one.
+        repeat: Option<u32>,
+        /// The hosts of the ranks, in order. Default: all.
+        hosts: Option<Vec<String>>,
+        /// Which rank gets which host.
+        placement: Option<Placement>,
+        /// Ranks whose computations take longer. Default: none.
+        slow: Option<Slow>,
+        /// The algorithm of those collectives that have one of this name; others have their default.
+        algorithm: Option<String>,
+        /// Ranks of a server.
+        server: Option<u32>,
+        /// Channels of each collective.
+        channels: Option<u32>,
+        /// Largest message of a collective.
+        chunk: Option<Bytes>,
+        /// Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all.
+        window: Option<u32>,
     },
     /// The work of a GOAL schedule, as text (`.goal`) or in the binary form of LogGOPSim, ATLAHS and HTSIM (`.bin`).
     Goal {
@@ -141,6 +187,8 @@ pub enum Pattern {
         hosts: Option<Vec<String>>,
         /// Which rank gets which host.
         placement: Option<Placement>,
+        /// Ranks whose computations take longer. Default: none.
+        slow: Option<Slow>,
         /// Which nodes of a rank wait for each other. Default: "cpu".
         slots: Option<Slots>,
         /// When a send ends.
@@ -154,6 +202,8 @@ pub enum Pattern {
         hosts: Option<Vec<String>>,
         /// Which rank gets which host.
         placement: Option<Placement>,
+        /// Ranks whose computations take longer. Default: none.
+        slow: Option<Slow>,
         /// Which nodes of a rank wait for each other. Default: "astra-sim".
         slots: Option<Slots>,
         /// When a send ends.
@@ -166,6 +216,11 @@ pub enum Pattern {
         channels: Option<u32>,
         /// Largest message of a collective.
         chunk: Option<Bytes>,
+        /// Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all.
+        window: Option<u32>,
+        /// Process groups that the traces name and do not define: a JSON file like `{"1": [0, 1], "2": [2, 3]}`,
+        /// relative to the spec's folder, as ASTRA-sim reads it. Default: none.
+        groups: Option<String>,
     },
     /// A fixed set of long flows, each from a different sender. Their number is the load divided by a host's rate, or
     /// `count`; with one-to-one pairs it is the number of senders.
@@ -267,16 +322,60 @@ pub struct Collective {
     pub algorithm: Option<String>,
     /// Which rank gets which host.
     pub placement: Option<Placement>,
+    /// Ranks whose computations take longer. Default: none.
+    pub slow: Option<Slow>,
     /// Ranks of a server: neighbours in the list of ranks, for hierarchical algorithms and for the order of channels.
     pub server: Option<u32>,
     /// Channels, each with its share of the bytes and messages of its own. Default: 1.
     pub channels: Option<u32>,
     /// Largest message; where messages have several blocks, as in halving, the largest block. Default: no limit.
     pub chunk: Option<Bytes>,
+    /// Peers to which a rank sends at once, of the algorithm "direct": a further message follows each one that has
+    /// arrived at the rank. Default: all.
+    pub window: Option<u32>,
+    /// Bytes from each rank to each in an all-to-all, a list for each rank, instead of `size`. Where they are 0,
+    /// nothing is sent.
+    pub sizes: Option<Vec<Vec<Bytes>>>,
+    /// The same from a comma-separated file with columns src, dst (ranks from 0) and bytes, relative to the spec's
+    /// folder. Pairs that are not listed have none.
+    pub sizes_file: Option<String>,
     /// How often it happens, one after another at each rank. Default: once.
     pub repeat: Option<u32>,
     /// Time for which each rank computes before each. Default: none.
     pub compute: Option<Time>,
+}
+
+/// Ranks whose computations take longer than those of others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Slow {
+    /// The ranks, from 0.
+    pub ranks: Vec<u32>,
+    /// How much longer, as in 1.5 times.
+    pub factor: f64,
+}
+
+/// A way in which training is divided among ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// Ranks of a group.
+    pub ranks: u32,
+    /// Bytes of its messages: the vector of an all-reduce, what a rank has for all in an all-to-all, or what a stage
+    /// sends for a micro-batch.
+    pub size: Bytes,
+}
+
+/// An axis along which ranks are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AxisName {
+    /// Ranks of a tensor group.
+    Tensor,
+    /// Ranks of a data group.
+    Data,
+    /// Stages of a pipeline.
+    Pipeline,
 }
 
 /// The order in which the stages of a pipeline compute.
