@@ -275,9 +275,9 @@ impl Paths {
         if reaches { walked } else { Vec::new() }
     }
 
-    /// Completion time of a message of so many bytes alone on a path, store-and-forward.
-    pub fn ideal(&self, ports: &[PortId], bytes: u64) -> Time {
-        self.plan.ideal(ports, bytes)
+    /// Completion time of a message of so many bytes to a host, alone on a path, store-and-forward.
+    pub fn ideal(&self, ports: &[PortId], to: NodeId, bytes: u64) -> Time {
+        self.plan.ideal(&self.plan.routes, ports, to, bytes)
     }
 
     /// The port that a path leaves its host by.

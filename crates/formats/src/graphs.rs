@@ -6,7 +6,7 @@ use crate::{Error, Errors, Warning};
 use fanin_graph::collectives::Method;
 use fanin_graph::job::{Listed, Wrong};
 use fanin_graph::loggp::{self, Parameters};
-use fanin_graph::{Holds, Job, Kind, Node, Path, Problem, Rules, Source, WINDOW, check, critical};
+use fanin_graph::{Holds, Job, Kind, Node, Path, Problem, Rules, Source, WINDOW, check, longest};
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
@@ -221,7 +221,7 @@ impl Graphs {
     /// Those of [`Self::job`].
     pub fn overview(&self, cost: impl Fn(u64) -> u64) -> Result<Overview, Error> {
         let job = self.job(self.rules(), &Method::default())?;
-        let mut of = Overview { ranks: job.ranks.len(), path: critical(&job, cost), ..Overview::default() };
+        let mut of = Overview { ranks: job.ranks.len(), path: longest(&job, cost), ..Overview::default() };
         for step in job.ranks.iter().flat_map(|rank| &rank.steps) {
             of.nodes += 1;
             match step.node.kind {

@@ -58,7 +58,7 @@ fn job(placed: &Placed, name: &str, paths: &Paths, ack: u64) -> Option<JobOf> {
         let links = || ports.iter().map(|port| paths.link(*port));
         let delay = links().fold(Time::ZERO, |sum, (_, delay)| sum.saturating_add(delay));
         let back = links().fold(delay, |sum, (rate, _)| sum.saturating_add(rate.tx_time(ack)));
-        let arrives = paths.ideal(&ports, bytes);
+        let arrives = paths.ideal(&ports, to, bytes);
         Takes { delay, arrives, acked: arrives.saturating_add(back) }
     };
     let all: Vec<Takes> = (0..).zip(placed.job.sends()).map(of).collect();
