@@ -108,10 +108,10 @@ fn over_many_paths_packets_come_in_any_order_and_the_link_is_as_full() {
     // One spine is farther away, so that what goes over it is overtaken.
     let last = graph.names.len() as u32 - 1;
     graph.links.iter_mut().filter(|link| link.a.0 == last || link.b.0 == last).for_each(|link| link.delay = us(20));
-    let spraying = Spraying { kind: PathsKind::Oblivious, paths: 64 };
-    let config = NetworkConfig { balancing: Balancing::Senders(spraying), ..switches(graph) };
+    let spraying = Spraying::by(PathsKind::Oblivious, 64);
+    let config = NetworkConfig { balancing: Balancing::Senders(spraying.clone()), ..switches(graph) };
     let mut traffic = ndp(paper());
-    traffic.endpoint.spraying = Some(spraying);
+    traffic.spraying = Some(spraying);
     let messages = (4..12).map(|src| message(ns(u64::from(src) * 37), src, 0, EACH * PAYLOAD)).collect();
     let mut sim = simulation(config, vec![traffic], messages);
     finish(&mut sim);
