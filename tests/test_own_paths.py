@@ -18,8 +18,8 @@ SLOW = {"at": "spine1", "speed": 0.1, "error_rate": 0.02}
 
 
 def spec(**network: Any) -> dict[str, Any]:
-    """An incast across spines, one of them slow, with short queues that mark, cut and drop packets. It lasts longer than
-    the 10 ms for which a timeout freezes REPS."""
+    """An incast across spines, one of them slow, with short queues that mark, cut and drop packets, for longer than the
+    10 ms for which a timeout freezes REPS."""
     return {
         "spec_version": 1,
         "name": "paths",

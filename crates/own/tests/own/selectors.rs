@@ -6,7 +6,7 @@ use fanin_experiment::{Outcome, Spec, loaded, run};
 use fanin_own::Ids;
 use std::path::Path;
 
-/// Eight hosts in two racks under four spines, one of them slow, whose short queues mark, cut and drop packets. It lasts
+/// Eight hosts in two racks under four spines, one of them slow, whose short queues mark, cut and drop packets, for
 /// longer than the 10 ms for which a timeout freezes REPS.
 fn outcome(scheme: &str, network: &str, threads: usize) -> Outcome {
     let text = format!(
