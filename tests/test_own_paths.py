@@ -18,7 +18,8 @@ SLOW = {"at": "spine1", "speed": 0.1, "error_rate": 0.02}
 
 
 def spec(**network: Any) -> dict[str, Any]:
-    """Incasts across spines, one of them slow, with short queues that mark, cut and drop packets."""
+    """An incast across spines, one of them slow, with short queues that mark, cut and drop packets, for longer than the
+    10 ms for which a timeout freezes REPS."""
     return {
         "spec_version": 1,
         "name": "paths",
@@ -42,12 +43,12 @@ def spec(**network: Any) -> dict[str, Any]:
             {
                 "name": "in",
                 "scheme": "dctcp-rate",
-                "pattern": {"kind": "incast", "degree": 7, "every": "200 us"},
-                "size": {"fixed": "150 KB"},
+                "pattern": {"kind": "incast", "degree": 7, "every": "100 ms"},
+                "size": {"fixed": "3 MB"},
                 "rdma": {"recovery": "unordered", "timeout": "100 us"},
             }
         ],
-        "measure": {"window": "2 ms"},
+        "measure": {"window": "1 ms", "drain": True},
     }
 
 

@@ -12,6 +12,10 @@ pub const MOST_HOSTS: u32 = 64;
 /// Largest payload that fits into a frame with all headers.
 const MOST_PAYLOAD: u16 = 65_000;
 
+/// What is right where a wire lacks something.
+const SIMULATOR: &str = "run it in the simulator";
+const LEAVE: &str = "leave it out, or run it in the simulator";
+
 /// All reasons why an experiment cannot run on a wire, each with its place in the spec; none where it can.
 pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
     let (network, measure) = (spec.network(), spec.measure());
@@ -23,8 +27,6 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
             reasons.push(spec.problem(key, reason, right).to_string());
         }
     };
-    const SIMULATOR: &str = "run it in the simulator";
-    const LEAVE: &str = "leave it out, or run it in the simulator";
     for (number, traffic) in spec.traffics().iter().enumerate() {
         let key = format!("traffic[{number}].scheme");
         let (name, id) = (&traffic.name, traffic.scheme.id());

@@ -6,16 +6,17 @@ use fanin_experiment::{Outcome, Spec, loaded, run};
 use fanin_own::Ids;
 use std::path::Path;
 
-/// Eight hosts in two racks under four spines, one of them slow, whose short queues mark, cut and drop packets.
+/// Eight hosts in two racks under four spines, one of them slow, whose short queues mark, cut and drop packets, for
+/// longer than the 10 ms for which a timeout freezes REPS.
 fn outcome(scheme: &str, network: &str, threads: usize) -> Outcome {
     let text = format!(
         "spec_version = 1\nname = \"x\"\n[network]\ntopology = {{ kind = \"leaf-spine\", leaves = 2, hosts = 4, spines \
          = 4, link = \"10 Gbps\", delay = \"1 us\" }}\nbuffer = {{ policy = \"lossy\", per_port = \"30 KB\" }}\n\
          links = [{{ at = \"spine1\", speed = 0.1, error_rate = 0.02 }}]\ntrimming = {{ headers = \"2 KB\" }}\n\
          marking = {{ kind = \"step\", above = \"10 KB\" }}\n{network}\n[[traffic]]\nname = \"in\"\n\
-         scheme = \"{scheme}\"\nsize = {{ fixed = \"150 KB\" }}\nrdma = {{ recovery = \"unordered\", \
-         timeout = \"100 us\" }}\npattern = {{ kind = \"incast\", degree = 7, every = \"200 us\" }}\n\
-         [measure]\nwindow = \"4 ms\"\n"
+         scheme = \"{scheme}\"\nsize = {{ fixed = \"3 MB\" }}\nrdma = {{ recovery = \"unordered\", \
+         timeout = \"100 us\" }}\npattern = {{ kind = \"incast\", degree = 7, every = \"100 ms\" }}\n\
+         [measure]\nwindow = \"1 ms\"\ndrain = true\n"
     );
     let spec = Spec::from_toml(&text, "x.toml", Path::new("")).unwrap_or_else(|problems| panic!("{problems}"));
     let spec = spec.check().unwrap_or_else(|problems| panic!("{problems}"));

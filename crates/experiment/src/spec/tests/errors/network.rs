@@ -1,6 +1,7 @@
 //! Errors of networks: topologies, buffers, marking, shares.
 
 use super::*;
+use fanin_units::{NodeId, Rate};
 
 #[test]
 fn impossible_networks() {
@@ -74,7 +75,7 @@ fn slow_links() {
     assert_eq!(rates("[{ between = [\"spine1\", \"leaf0\"], speed = 0.25 }]"), one);
     let all = [ends("leaf0", "spine1", 1_000_000_000), ends("leaf1", "spine1", 1_000_000_000)];
     assert_eq!(rates("[{ at = \"spine1\", speed = 0.1 }]"), all);
-    assert_eq!(rates("[{ at = \"spine1\", speed = 1 }]"), []);
+    assert!(rates("[{ at = \"spine1\", speed = 1 }]").is_empty());
     // Losses and outages of all links of a switch, too.
     let down = of("[{ at = \"spine0\", error_rate = 0.5, down = [[\"1 us\", \"2 us\"]] }]").unwrap();
     let hit = down.network().graph.links.iter().filter(|link| link.error_rate == 0.5 && link.outages.len() == 1);
@@ -94,8 +95,6 @@ fn slow_links() {
     let twice = "[{ at = \"spine1\" }, { between = [\"spine1\", \"leaf0\"], speed = 0.5 }]";
     let links = "network.links[1].between: the links between \"spine1\" and \"leaf0\" are also changed in ";
     refused(twice, &[links, "network.links[0]; change each link in one entry alone"]);
-    // No path may take longer than any run.
-    refused("[{ at = \"h0\", speed = 1e-10 }]", &["network.topology", "longer than any run"]);
 }
 
 #[test]
