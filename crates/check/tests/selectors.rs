@@ -71,7 +71,7 @@ fn a_panic_is_found_and_shown_in_a_few_events() {
         let next = move |last: u16| {
             asked += u32::from(last == 1);
             assert!(asked < 3, "the third packet after path 1 was good");
-            1
+            1_u16
         };
         Box::new(After(0, next)) as Box<dyn PathSelector>
     };
