@@ -88,7 +88,7 @@ def test_groups_come_from_a_file_beside_the_traces(command_here: Command, tmp_pa
     (tmp_path / "groups.json").write_text('{"9": [0,\n 2]}')
     done = command_here("run", trace, *network, "--groups", "groups.json", "--out", "again")
     assert done.returncode == WRONG_SPEC
-    assert "groups.json:1: process group 9 has rank 2" in done.stderr
+    assert "groups.json:1: traffic[0].pattern.groups: process group 9 has rank 2; the 2" in done.stderr
     schedule = DATA / "goal" / "gather_8_4096.goal"
     assert "process groups go with Chakra traces" in command_here("check", schedule, "--groups", "groups.json").stderr
     assert "--groups: it goes with" in command_here("check", NETWORK, "--groups", "groups.json").stderr
