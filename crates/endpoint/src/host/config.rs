@@ -129,8 +129,8 @@ pub struct EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// Whether ACKs are for several packets that may arrive in any order, so that they name them: only where all packets
-    /// of a queue pair but the last have the same size.
+    /// Whether ACKs are for several packets that may arrive in any order, so that they name them: only where all
+    /// packets of a queue pair but the last have the same size.
     pub fn names_packets(&self) -> bool {
         self.ack_chunk > 1
             && !self.connection

@@ -49,8 +49,8 @@ impl Rules {
 /// Where the bitmap of an ACK begins that says that everything before `to` has arrived, and the packet that begins at
 /// `named`: bit i is the packet that begins i packets of `payload` bytes behind it.
 ///
-/// UEC 1.0: it ends with the packet that is answered, but has nothing that the ACK says anyway. All packets but the last
-/// have the same payload; a shorter first one, with a list of senders, lies between two bits.
+/// UEC 1.0: it ends with the packet that is answered, but has nothing that the ACK says anyway. All packets but the
+/// last have the same payload; a shorter first one, with a list of senders, lies between two bits.
 pub fn bitmap_base(to: u64, named: u64, payload: u64) -> u64 {
     let least = named.saturating_sub(63 * payload).max(to.saturating_add(1));
     least + (named as i64 - least as i64).rem_euclid(payload.max(1) as i64) as u64

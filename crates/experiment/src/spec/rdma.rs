@@ -54,8 +54,8 @@ impl One<'_, '_> {
         };
         let connection = rdma.persistent;
         if connection && rdma.recovery == Recovery::Unordered && rdma.ack_chunk.get() > 0 {
-            let problem = "with recovery = \"unordered\" an ACK for several packets counts packets of equal size, which \
-                           several messages on a queue pair are not";
+            let problem = "with recovery = \"unordered\" an ACK for several packets counts packets of equal size, \
+                           which several messages on a queue pair are not";
             self.fail("rdma.ack_chunk", problem, "leave it out, or leave out persistent = true");
         }
         let anew = rdma.restart == RdmaRestart::Request;

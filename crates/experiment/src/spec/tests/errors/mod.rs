@@ -125,6 +125,12 @@ fn recoveries_refuse_what_they_do_not_have() {
     rdma("recovery = \"irn\", timeout_low = \"1 ms\"", "timeout_low", &["above timeout = 320 us"]);
     rdma("recovery = \"irn\", timeout_low = \"0 s\"", "timeout_low", &["above zero"]);
     rdma("recovery = \"irn\", timeout = \"off\", timeout_low = \"1 us\"", "timeout_low", &["give timeout a time"]);
+    // EXAMPLE's queue pair is persistent.
+    rdma(
+        "recovery = \"unordered\", ack_chunk = \"4 KB\"",
+        "ack_chunk",
+        &["packets of equal size", "persistent = true"],
+    );
     rdma("retries = 0", "retries", &["a single loss would end a message", "like 7"]);
     rdma("timeout = \"off\", retries = 7", "retries", &["timeout = \"off\"", "give timeout a time"]);
     rdma("recovery = \"irm\"", "recovery", &["did you mean \"irn\"?"]);

@@ -144,6 +144,8 @@ fn trimming() {
     assert_eq!(of("").unwrap(), None);
     assert_eq!(of("trimming = {}").unwrap(), Some(fanin_fabric::Trimming::default()));
     let given = of("trimming = { size = \"100 B\", headers = \"2 KB\" }").unwrap();
+    let drawn = of("trimming = { cuts = \"either\", weight = 10 }").unwrap().unwrap();
+    assert_eq!((drawn.either, drawn.weight), (true, Some(10)));
     assert_eq!(given, Some(fanin_fabric::Trimming { size: 100, headers: 2_000, ..Default::default() }));
     let refused = |network: &str, parts: &[&str]| {
         let told = of(network).unwrap_err().to_string();
@@ -153,6 +155,7 @@ fn trimming() {
         let parts = ["network.trimming.size", size, "at least a packet's headers", "less than a packet"];
         refused(&format!("trimming = {{ size = \"{size}\" }}"), &parts);
     }
+    refused("trimming = { weight = 0 }", &["network.trimming.weight", "no data would ever leave", "like 10"]);
     // An ACK that finds another one would never get through.
     refused("trimming = { headers = \"100 B\" }", &["network.trimming.headers", "100 B is less than a packet"]);
     let text = balanced("trimming = {}", "\"nscc\"");
