@@ -330,6 +330,10 @@ impl One<'_, '_> {
                 return None;
             }
         };
+        if of.window.is_some() && name != "direct" {
+            self.fail("pattern.window", format!("window goes with direct, and this is {name}"), "leave it out");
+            return None;
+        }
         let (repeat, compute) = (of.repeat.unwrap_or(1), of.compute.unwrap_or(Time::ZERO));
         let ns = self.ns("compute", compute)?;
         let wrong = match () {
@@ -381,7 +385,6 @@ impl One<'_, '_> {
                 let (problem, right) = what.split_once("; ").unwrap_or((&what, ""));
                 let key = match () {
                     () if what.contains("too few") => "pattern.size",
-                    () if what.starts_with("window") => "pattern.window",
                     () => "pattern.algorithm",
                 };
                 self.fail(key, problem, right);

@@ -60,13 +60,13 @@ fn jobs_beside_each_other_start_when_they_should() {
     let outcome = run(&jobs(1, &[("0 s", &first), ("30 us", &second)]));
     let starts = |job: u32| outcome.run.graphs.ranks.iter().filter(move |rank| rank.job == job).map(|rank| rank.start);
     assert!(starts(0).all(|start| start.as_ps() == 0) && starts(1).all(|start| start.as_ps() == 30_000_000));
-    // Each in its own racks: neither delays the other.
+    // Each in its own racks: neither delays the other, but by the order of an ACK and a packet at one instant.
     let times: Vec<f64> = summarise(&outcome.run, SizeRange::ALL, false)
         .traffics
         .iter()
         .map(|traffic| traffic.job.as_ref().expect("a job").time_us.expect("an end"))
         .collect();
-    assert!((times[0] - times[1]).abs() < 1e-9, "{times:?}");
+    assert!((times[0] - times[1]).abs() < 0.05, "{times:?}");
     // In the same hosts they share the links.
     let together = run(&jobs(1, &[("0 s", &first), ("0 s", &first)]));
     let slower = summarise(&together.run, SizeRange::ALL, false).traffics[0].job.as_ref().expect("a job").time_us;
