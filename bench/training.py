@@ -26,7 +26,12 @@ def main() -> None:
             next(bench.measure([case], threads=threads, scale=scale))
     short = ["measure.warm_up=100 us", "measure.window=300 us", "measure.drain=false"]
     for scheme in (preset["id"] for preset in _core.schemes()):
-        fanin.run(ROOT / "examples" / "incast.toml", scheme=scheme, set=short, threads=1, progress=False)
+        if scheme != "ndp":
+            fanin.run(ROOT / "examples" / "incast.toml", scheme=scheme, set=short, threads=1, progress=False)
+    sprayed = Path(fanin.__file__).parent / "templates" / "spraying.toml"
+    for scheme in ("ndp", "nscc", "rccc"):
+        few = ["network.topology.k=4", 'traffic[0].rdma.ack_chunk="16 KB"', "traffic[0].size.fixed=500 KB"]
+        fanin.run(sprayed, scheme=scheme, set=few, threads=1, progress=False)
     for command in (
         "topology fat-tree --k 4 --rate 100Gbps --delay 1us -o topology.txt",
         "flows --topology topology.txt --cdf fbhadoop --load 0.5 --time 300us --seed 1 -o flow.txt",
