@@ -221,7 +221,11 @@ def brief(rows: Sequence[Compared]) -> list[str]:
     ]
     for row in rows:
         cells, apart = [], []
-        for name, of in (("last", lambda one: one.last_us), ("trims", lambda one: one.trimmed)):
+        compared: dict[str, Callable[[Sample], float]] = {
+            "last": lambda one: one.last_us,
+            "trims": lambda one: one.trimmed,
+        }
+        for name, of in compared.items():
             means = [sum(of(one) for one in samples) / len(samples) for samples in (row.uet, row.fabric)]
             cells.append(", ".join(f"{mean:,.1f}" for mean in means))
             p = row.p(of)

@@ -638,16 +638,24 @@ Topology = (
 """Hosts, switches and links."""
 
 
+Cuts = Literal["arriving", "either"]
+"""Which packet is cut where there is no room."""
+
+
 class Trimming(TypedDict, total=False):
     """A data packet of RDMA that finds no room in a lossy class loses its payload. Its header goes on among the control
     packets, ahead of all data, so that the receiver learns of the loss at once and asks for the packet again. Packets
-    of TCP are dropped as without trimming. It is always the packet that arrives which is cut, where uet-htsim's
-    composite queue cuts either that or the last one in the queue, by a coin."""
+    of TCP are dropped as without trimming."""
 
+    cuts: Cuts
+    """Which packet is cut."""
     headers: Bytes
     """Most bytes of control packets that wait at a port of a switch; beyond them these are dropped too."""
     size: Bytes
     """Bytes on the wire of a packet that was cut: at least its headers."""
+    weight: int
+    """Control packets, headers among them, that a port of a switch sends in a row while data waits, before it sends a
+    data packet; NDP's authors use 10. Without it all of them go first. Above 0."""
 
 
 class Network(TypedDict, total=False):
@@ -764,6 +772,15 @@ Placement = Literal["packed", "strided", "random"]
 """Which rank gets which host."""
 
 
+class Slow(TypedDict, total=False):
+    """Ranks whose computations take longer than those of others."""
+
+    factor: Required[float]
+    """How much longer, as in 1.5 times."""
+    ranks: Required[Sequence[int]]
+    """The ranks, from 0."""
+
+
 class PatternAllToAll(TypedDict, total=False):
     """Each host sends to every other host. With the traffic's own `size`, all messages start at once, each of that
     size; with `size` in the pattern it is a collective operation, in which each rank has so much for all."""
@@ -788,6 +805,17 @@ class PatternAllToAll(TypedDict, total=False):
     size: Bytes
     """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
     all-gather, what each rank has for all in an all-to-all."""
+    sizes: Sequence[Sequence[Bytes]]
+    """Bytes from each rank to each in an all-to-all, a list for each rank, instead of `size`. Where they are 0, nothing
+    is sent."""
+    sizes_file: str
+    """The same from a comma-separated file with columns src, dst (ranks from 0) and bytes, relative to the spec's
+    folder. Pairs that are not listed have none."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+    window: int
+    """Peers to which a rank sends at once, of the algorithm "direct": a further message follows each one that has
+    arrived at the rank. Default: all."""
 
 
 class PatternAllReduce(TypedDict, total=False):
@@ -813,6 +841,17 @@ class PatternAllReduce(TypedDict, total=False):
     size: Bytes
     """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
     all-gather, what each rank has for all in an all-to-all."""
+    sizes: Sequence[Sequence[Bytes]]
+    """Bytes from each rank to each in an all-to-all, a list for each rank, instead of `size`. Where they are 0, nothing
+    is sent."""
+    sizes_file: str
+    """The same from a comma-separated file with columns src, dst (ranks from 0) and bytes, relative to the spec's
+    folder. Pairs that are not listed have none."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+    window: int
+    """Peers to which a rank sends at once, of the algorithm "direct": a further message follows each one that has
+    arrived at the rank. Default: all."""
 
 
 class PatternAllGather(TypedDict, total=False):
@@ -838,6 +877,17 @@ class PatternAllGather(TypedDict, total=False):
     size: Bytes
     """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
     all-gather, what each rank has for all in an all-to-all."""
+    sizes: Sequence[Sequence[Bytes]]
+    """Bytes from each rank to each in an all-to-all, a list for each rank, instead of `size`. Where they are 0, nothing
+    is sent."""
+    sizes_file: str
+    """The same from a comma-separated file with columns src, dst (ranks from 0) and bytes, relative to the spec's
+    folder. Pairs that are not listed have none."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+    window: int
+    """Peers to which a rank sends at once, of the algorithm "direct": a further message follows each one that has
+    arrived at the rank. Default: all."""
 
 
 class PatternReduceScatter(TypedDict, total=False):
@@ -863,6 +913,17 @@ class PatternReduceScatter(TypedDict, total=False):
     size: Bytes
     """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
     all-gather, what each rank has for all in an all-to-all."""
+    sizes: Sequence[Sequence[Bytes]]
+    """Bytes from each rank to each in an all-to-all, a list for each rank, instead of `size`. Where they are 0, nothing
+    is sent."""
+    sizes_file: str
+    """The same from a comma-separated file with columns src, dst (ranks from 0) and bytes, relative to the spec's
+    folder. Pairs that are not listed have none."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+    window: int
+    """Peers to which a rank sends at once, of the algorithm "direct": a further message follows each one that has
+    arrived at the rank. Default: all."""
 
 
 class PatternBroadcast(TypedDict, total=False):
@@ -888,6 +949,17 @@ class PatternBroadcast(TypedDict, total=False):
     size: Bytes
     """Bytes, as nccl-tests counts them: the vector of an all-reduce, a reduce-scatter or a broadcast, the result of an
     all-gather, what each rank has for all in an all-to-all."""
+    sizes: Sequence[Sequence[Bytes]]
+    """Bytes from each rank to each in an all-to-all, a list for each rank, instead of `size`. Where they are 0, nothing
+    is sent."""
+    sizes_file: str
+    """The same from a comma-separated file with columns src, dst (ranks from 0) and bytes, relative to the spec's
+    folder. Pairs that are not listed have none."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+    window: int
+    """Peers to which a rank sends at once, of the algorithm "direct": a further message follows each one that has
+    arrived at the rank. Default: all."""
 
 
 Schedule = Literal["gpipe", "1f1b"]
@@ -914,6 +986,69 @@ class PatternPipeline(TypedDict, total=False):
     """The order in which a stage computes."""
     size: Required[Bytes]
     """Bytes of a micro-batch's activations between two stages, and of its gradients."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+
+
+class Axis(TypedDict, total=False):
+    """A way in which training is divided among ranks."""
+
+    ranks: Required[int]
+    """Ranks of a group."""
+    size: Required[Bytes]
+    """Bytes of its messages: the vector of an all-reduce, what a rank has for all in an all-to-all, or what a stage
+    sends for a micro-batch."""
+
+
+AxisName = Literal["tensor", "data", "pipeline"]
+"""An axis along which ranks are numbered."""
+
+
+class PatternTraining(TypedDict, total=False):
+    """Training of a model in which tensor, data, pipeline and expert parallelism are combined. After each computation a
+    rank takes part in the all-reduce of its tensor group, and before and after it in an all-to-all of its expert group;
+    stages send their results on, and a step ends with the all-reduce of each data group."""
+
+    algorithm: str
+    """The algorithm of those collectives that have one of this name; others have their default."""
+    backward: Required[Time]
+    """The same backwards."""
+    channels: int
+    """Channels of each collective."""
+    chunk: Bytes
+    """Largest message of a collective."""
+    data: Axis
+    """Groups of replicas that work on different data. Default: none."""
+    expert: Axis
+    """Groups of neighbours on the data axis that share experts, and bytes that a rank has for its whole group. Their
+    number divides that of data. Default: none."""
+    forward: Required[Time]
+    """Time of a stage for a micro-batch forwards."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["training"]]
+    micro_batches: int
+    """Micro-batches of a step. Default: 1."""
+    order: Sequence[AxisName]
+    """Which axis neighbouring ranks lie on, which one comes next, and which last. Default: ["tensor", "data",
+    "pipeline"]."""
+    pipeline: Axis
+    """Stages, and bytes of a micro-batch's activations between two of them, and of its gradients. Default: one
+    stage."""
+    placement: Placement
+    """Which rank gets which host."""
+    repeat: int
+    """Steps, one after another. Default: one."""
+    schedule: Schedule
+    """The order in which a stage computes. Default: "1f1b"."""
+    server: int
+    """Ranks of a server."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+    tensor: Axis
+    """Groups that share each computation. Default: none."""
+    window: int
+    """Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all."""
 
 
 SendDone = Literal["acked", "arrived"]
@@ -938,6 +1073,8 @@ class PatternGoal(TypedDict, total=False):
     """When a send ends."""
     slots: Slots
     """Which nodes of a rank wait for each other. Default: "cpu"."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
 
 
 class PatternChakra(TypedDict, total=False):
@@ -951,6 +1088,9 @@ class PatternChakra(TypedDict, total=False):
     """Largest message of a collective."""
     file: Required[str]
     """The trace of any rank, `PREFIX.RANK.et`, relative to the spec's folder; the others have the same prefix."""
+    groups: str
+    """Process groups that the traces name and do not define: a JSON file like `{"1": [0, 1], "2": [2, 3]}`, relative to
+    the spec's folder, as ASTRA-sim reads it. Default: none."""
     hosts: Sequence[str]
     """The hosts of the ranks, in order. Default: all."""
     kind: Required[Literal["chakra"]]
@@ -962,6 +1102,10 @@ class PatternChakra(TypedDict, total=False):
     """Ranks of a server."""
     slots: Slots
     """Which nodes of a rank wait for each other. Default: "astra-sim"."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+    window: int
+    """Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all."""
 
 
 Pairs = Literal["random", "one-to-one"]
@@ -1066,6 +1210,7 @@ Pattern = (
     | PatternReduceScatter
     | PatternBroadcast
     | PatternPipeline
+    | PatternTraining
     | PatternGoal
     | PatternChakra
     | PatternLong
@@ -1126,7 +1271,9 @@ class Rdma(TypedDict, total=False):
 
     ack_chunk: Bytes
     """Payload bytes per ACK; with 0 B every packet is acknowledged. The last packet of a message is always
-    acknowledged. Below 4 GiB."""
+    acknowledged. With `recovery = "unordered"` such an ACK names the packet that it answers and has a bitmap of 64
+    packets around it; packets that are marked or sent again, the first and the last one and the last one that a window
+    lets out are acknowledged at once, as Ultra Ethernet does with 16 KB. Below 4 GiB."""
     cap: Cap
     """`recovery = "irn"`: a new packet leaves while fewer than this are in flight. Default: "bdp"."""
     cpu_time: CpuTime
