@@ -131,8 +131,8 @@ losses: setup ## the picture and the table of docs/loss.md
 balancing: setup ## the picture and the tables of docs/load-balancing.md
 	PYTHONPATH=tools $(BIN)/python -m pages.balancing
 
-clusters: setup ## the picture and the table of docs/collectives.md: an hour of one core, goes on in OUT=DIR where stopped
-	PYTHONPATH=tools $(BIN)/python -m pages.clusters $(if $(OUT),--out $(OUT))
+clusters: setup ## the picture and the table of docs/collectives.md; with K=16 those of 1,024 GPUs, in an hour
+	PYTHONPATH=tools $(BIN)/python -m pages.clusters $(if $(K),--k $(K)) $(if $(OUT),--out $(OUT))
 
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare papers/specs/dart/fig14-headline.toml

@@ -33,7 +33,13 @@ INVENTED: Mapping[str, object] = tomllib.loads((Path(__file__).parent / "example
 """Examples that are better than what a spec in the tree sets, or than the default."""
 
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "broadcast")
-ALSO = {"slow-receiver": "share", "graph": "switches", "long": "count", **dict.fromkeys(COLLECTIVES, "size")}
+ALSO = {
+    "training": "data",
+    "slow-receiver": "share",
+    "graph": "switches",
+    "long": "count",
+    **dict.fromkeys(COLLECTIVES, "size"),
+}
 """A key of a kind of table that has an alternative or is not always needed, and is in its smallest example."""
 
 LOAD, SIZE = 'load = { share = 0.4, of = "host-links" }', 'size = { fixed = "64 KB" }'

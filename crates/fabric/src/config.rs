@@ -64,6 +64,17 @@ impl NetworkConfig {
         (spacing, farthest.unwrap_or(Time::from_us(10)))
     }
 
+    /// Whether packets of a flow take several paths that may differ, or that are slower than the links of hosts.
+    pub(crate) fn spreads(&self) -> bool {
+        let graph = &self.graph;
+        let of_host = |link: &&crate::topology::Link| graph.is_host(link.a) || graph.is_host(link.b);
+        let inner = || graph.links.iter().filter(|link| !of_host(link));
+        let fastest = graph.links.iter().filter(of_host).map(|link| link.rate).max();
+        let first = inner().next().map(|link| (link.rate, link.delay));
+        let alike = inner().all(|link| Some((link.rate, link.delay)) == first && Some(link.rate) >= fastest);
+        !self.balancing.is_by_flow() && !alike
+    }
+
     /// Who sends next at a port, where that is not a packet of each class in turn. `largest` is the largest packet.
     pub(crate) fn scheduler(&self, largest: u32) -> Option<Scheduler> {
         Scheduler::new(self.classes.iter().map(ClassConfig::precedence), largest)

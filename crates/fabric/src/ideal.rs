@@ -2,8 +2,6 @@
 
 use crate::plan::{Plan, Speed};
 use crate::routing::Routes;
-use crate::topology::Graph;
-use fanin_cc::Balancing;
 use fanin_endpoint::host::ENDLESS;
 use fanin_units::{NodeId, PortId, Time};
 use std::collections::BTreeMap;
@@ -61,16 +59,6 @@ impl Plan {
         }
         Time::from_ps(pipeline.done.saturating_add(pipeline.delays))
     }
-}
-
-/// Whether packets of a flow take several paths that may differ, or that are slower than the links of hosts.
-pub fn spreads(balancing: &Balancing, graph: &Graph) -> bool {
-    let of_host = |link: &&crate::topology::Link| graph.is_host(link.a) || graph.is_host(link.b);
-    let inner = || graph.links.iter().filter(|link| !of_host(link));
-    let fastest = graph.links.iter().filter(of_host).map(|link| link.rate).max();
-    let first = inner().next().map(|link| (link.rate, link.delay));
-    let alike = inner().all(|link| Some((link.rate, link.delay)) == first && Some(link.rate) >= fastest);
-    !balancing.is_by_flow() && !alike
 }
 
 /// The ways from a host to another over all shortest paths.

@@ -4,7 +4,6 @@ use crate::clock::Clock;
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
 use fanin_cc::{Kind, Telemetry, flags};
-use fanin_endpoint::host::names;
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::{Event, EventQueue, prefetch};
 use fanin_units::{NodeId, Time};
@@ -123,7 +122,7 @@ impl Letters {
                 if packet.head.has(flags::INT) {
                     self.telemetry.push(*packets.telemetry(event.arg));
                 }
-                if names(&packet.head) {
+                if packet.head.names_packet() {
                     self.bitmaps.push(packets.bitmap(event.arg));
                 }
             }
@@ -172,7 +171,7 @@ impl Letters {
                 {
                     packets.set_telemetry(ix, of_packet);
                 }
-                if names(&packet.head)
+                if packet.head.names_packet()
                     && let Some(bitmap) = bitmaps.next()
                 {
                     packets.set_bitmap(ix, *bitmap);

@@ -52,7 +52,7 @@ pub(crate) struct Plan {
     pub routes: Arc<Routes>,
     /// Largest data packet on the wire.
     pub largest: u32,
-    /// See [`spreads`](crate::ideal::spreads).
+    /// See [`NetworkConfig::spreads`].
     pub spreads: bool,
     /// By link: see [`ps_per_byte`].
     ps_per_byte: Vec<u32>,
@@ -83,7 +83,7 @@ impl Plan {
         };
         let far_ends = (0..2 * config.graph.links.len() as u32).map(far_end).collect();
         let ps_per_byte = config.graph.links.iter().map(|link| ps_per_byte(link.rate)).collect();
-        let spreads = crate::ideal::spreads(&config.balancing, &config.graph);
+        let spreads = config.spreads();
         let (routes, layout) = (Arc::new(routes), Arc::new(layout));
         Self { far_ends, routes, layout, streams, largest, spreads, ps_per_byte, config }
     }

@@ -4,11 +4,26 @@
 
 use crate::matrix::Connection;
 use crate::messages::Messages;
-use crate::sleek::Recovery;
 use crate::window::Window;
 use fanin_cc::paths::Paths;
 use fanin_cc::uet::Credit;
 use fanin_cc::uet::Window as Nscc;
+
+/// The state of a sender's loss recovery (`-sleek`).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recovery {
+    /// All packets below this sequence number are to be acknowledged before it ends.
+    pub(crate) until: Option<u32>,
+    /// Identifies timers of probes that were cancelled.
+    pub(crate) timer: u32,
+}
+
+impl Recovery {
+    /// Whether a loss is being repaired, so that what is sent again need not fit into the window.
+    pub fn goes_on(&self) -> bool {
+        self.until.is_some()
+    }
+}
 
 /// A running retransmission timer.
 #[derive(Clone, Copy, Debug)]

@@ -14,22 +14,6 @@ use crate::settings::HEADER;
 /// The fewest packets that have come ahead of a gap by which it is a loss.
 const FEWEST_AHEAD: i64 = 5;
 
-/// The state of a sender's loss recovery.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Recovery {
-    /// All packets below this sequence number are to be acknowledged before it ends.
-    until: Option<u32>,
-    /// Identifies timers of probes that were cancelled.
-    timer: u32,
-}
-
-impl Recovery {
-    /// Whether a loss is being repaired, so that what is sent again need not fit into the window.
-    pub fn goes_on(&self) -> bool {
-        self.until.is_some()
-    }
-}
-
 impl Network<'_> {
     /// An ACK has been taken. `delay` is the queueing delay of the probe that it answers.
     pub(crate) fn look_for_losses(&mut self, s: u32, ack: &Packet, delay: Option<u64>) {

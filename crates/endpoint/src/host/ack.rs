@@ -13,11 +13,6 @@ pub const ARRIVED_BYTES: u16 = 4;
 /// An ACK that names a packet has a bitmap of 64 bits besides.
 const BITMAP_BYTES: u16 = 8;
 
-/// Whether it is an ACK with a bitmap.
-pub fn names(head: &Header) -> bool {
-    head.kind == Kind::Ack && head.flags & (flags::NAMES | flags::TCP) == flags::NAMES
-}
-
 impl<P: Copy> Hosts<P> {
     /// Sends the packets that a scheme's receiver emits on its own, and sets its timer.
     #[inline(always)]
@@ -151,7 +146,7 @@ impl<P: Copy> Hosts<P> {
         // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
         let telemetry = head.has(flags::INT).then(|| &self.telemetry[slot as usize]);
         let beside = match telemetry {
-            _ if names(&head) => Beside::Arrived(self.kept[slot as usize].answer(), telemetry),
+            _ if head.names_packet() => Beside::Arrived(self.kept[slot as usize].answer(), telemetry),
             Some(telemetry) => Beside::Telemetry(telemetry),
             None => Beside::Nothing,
         };

@@ -28,7 +28,7 @@ mod sender;
 mod state;
 mod stream;
 
-pub use ack::{ARRIVED_BYTES, names};
+pub use ack::ARRIVED_BYTES;
 pub use config::{
     ENDLESS, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, Traffic, TrafficConfig,
 };

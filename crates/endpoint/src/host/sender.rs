@@ -1,6 +1,5 @@
 //! The sending end: ACKs, NACKs, CNPs and credits arrive, timers run out.
 
-use super::ack::names;
 use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
 use crate::selective::bitmap_base;
 use alloc::vec::Vec;
@@ -226,7 +225,7 @@ impl<P: Copy> Hosts<P> {
             self.note_path(slot, head.payload, feedback, now);
         }
         let mut newly_acked = self.advance(io, slot, head, endpoint.timeout);
-        if names(head) {
+        if head.names_packet() {
             newly_acked += self.take_bitmap(io, slot, packet, head);
         }
         let half = self.senders[slot as usize].rdma();

@@ -3,6 +3,7 @@
 use super::document::{Collective, Pattern, Placement, SendDone, Slots, Slow};
 use super::one::One;
 use super::setting::Setting;
+use super::training::MOST_NODES;
 use crate::error::Problem;
 use fanin_engine::Streams;
 use fanin_formats::graphs::Graphs;
@@ -13,9 +14,6 @@ use fanin_units::{Bytes, Time};
 use fanin_workload::Graph;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Most nodes of a job in a spec.
-pub(super) const MOST_NODES: u64 = 60_000_000;
 
 /// Whether nodes of a job send the messages of a pattern.
 pub(super) fn is_graph(pattern: &Pattern) -> bool {
