@@ -54,6 +54,7 @@ FAMILIES = {
     "ictcp": GREEN,
     "none": BLACK,
     "fixed": BLACK,
+    "ndp": SKY,
 }
 """By the first word of a scheme's name. Other families have a colour by the hash of their name."""
 

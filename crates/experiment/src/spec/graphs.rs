@@ -3,7 +3,6 @@
 use super::document::{Collective, Pattern, Placement, SendDone, Slots, Slow};
 use super::one::One;
 use super::setting::Setting;
-use super::training::MOST_NODES;
 use crate::error::Problem;
 use fanin_engine::Streams;
 use fanin_formats::graphs::Graphs;
@@ -14,6 +13,9 @@ use fanin_units::{Bytes, Time};
 use fanin_workload::Graph;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Most nodes of a job in a spec.
+pub(super) const MOST_NODES: u64 = 60_000_000;
 
 /// Whether nodes of a job send the messages of a pattern.
 pub(super) fn is_graph(pattern: &Pattern) -> bool {
@@ -60,7 +62,7 @@ impl One<'_, '_> {
         Some(&of.hosts)
     }
 
-    /// The job of a pattern on its hosts; `None` after adding a problem.
+    /// The job of a pattern that computes nothing itself on its hosts; `None` after adding a problem.
     pub(super) fn graph(&mut self, pattern: &mut Pattern, setting: &Setting<'_>) -> Option<Graph> {
         let operation = match pattern {
             Pattern::AllToAll(_) => Operation::AllToAll,
@@ -80,8 +82,6 @@ impl One<'_, '_> {
                 let job = self.slowed(job, of.slow.as_ref())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
-            Pattern::Pipeline { .. } => self.pipeline(pattern, setting),
-            Pattern::Training { .. } => self.training(pattern, setting),
             Pattern::Goal { file, hosts, placement, slow, slots, send_done } => {
                 let slots = *slots.get_or_insert(Slots::Cpu);
                 let graphs = self.file(file, None)?;

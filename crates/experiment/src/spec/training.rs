@@ -1,6 +1,7 @@
 //! Patterns that compute: pipelines, and training over several kinds of parallelism.
 
 use super::document::{self, Axis, AxisName, Pattern};
+use super::graphs::MOST_NODES;
 use super::one::One;
 use super::setting::Setting;
 use fanin_graph::collectives::Method;
@@ -11,9 +12,6 @@ use fanin_graph::{Holds, LARGEST, Rules};
 use fanin_units::{Bytes, Time};
 use fanin_workload::Graph;
 use std::sync::Arc;
-
-/// Most nodes of a job in a spec.
-pub(super) const MOST_NODES: u64 = 60_000_000;
 
 const RULES: Rules = Rules { holds: Holds::Work, first_ready: false };
 
