@@ -92,13 +92,14 @@ def draw(rows: pl.DataFrame) -> None:
                 places = [BALANCING.index(name) + 0.2 * (at - 1) for name in mine["balancing"]]
                 times = [None if time is None else time / 1e3 for time in mine["job_us"]]
                 face = f"C{at}" if state == "all links" else "none"
-                label = scheme if state == "all links" else None
+                label = scheme if state == "all links" and panel is panels[0] else None
                 panel.scatter(places, times, s=45, facecolors=face, edgecolors=f"C{at}", label=label)
         panel.set_xticks(range(len(BALANCING)), BALANCING, rotation=25)
-        panel.set_ylim(bottom=0)
+        highest = rows.filter(rows["collective"] == collective)["job_us"].max()
+        panel.set_ylim(0, 1.1 * float(str(highest)) / 1e3)
         label_axes(panel, collective, "", "time (ms)" if panel is panels[0] else "")
     panels[0].scatter([], [], s=45, facecolors="none", edgecolors="gray", label="a link fails")
-    panels[0].legend()
+    panels[0].legend(loc="lower left")
     figure.savefig(PICTURE, dpi=120)
 
 
