@@ -112,12 +112,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// Whether it is an ACK that names its packet and has a bitmap: see [`flags::NAMES`].
-    #[inline(always)]
-    pub fn names_packet(&self) -> bool {
-        self.kind == Kind::Ack && self.flags & (flags::NAMES | flags::TCP) == flags::NAMES
-    }
-
     /// Whether `flag` is set.
     #[inline(always)]
     pub const fn has(&self, flag: u8) -> bool {

@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::layout::Layout;
 use crate::packet::{Packet, Slab};
 use fanin_cc::{Kind, Telemetry, flags};
+use fanin_endpoint::host::names;
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::{Event, EventQueue, prefetch};
 use fanin_units::{NodeId, Time};
@@ -122,7 +123,7 @@ impl Letters {
                 if packet.head.has(flags::INT) {
                     self.telemetry.push(*packets.telemetry(event.arg));
                 }
-                if packet.head.names_packet() {
+                if names(&packet.head) {
                     self.bitmaps.push(packets.bitmap(event.arg));
                 }
             }
@@ -171,7 +172,7 @@ impl Letters {
                 {
                     packets.set_telemetry(ix, of_packet);
                 }
-                if packet.head.names_packet()
+                if names(&packet.head)
                     && let Some(bitmap) = bitmaps.next()
                 {
                     packets.set_bitmap(ix, *bitmap);

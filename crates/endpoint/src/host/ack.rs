@@ -1,5 +1,6 @@
 //! Packets sent by receivers: ACKs, also of TCP, NACKs, CNPs and credits.
 
+use super::io::names;
 use super::send::put_fields;
 use super::{Beside, CpuTime, Hosts, Incoming, Io, Timer};
 use crate::selective::bitmap_base;
@@ -146,7 +147,7 @@ impl<P: Copy> Hosts<P> {
         // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
         let telemetry = head.has(flags::INT).then(|| &self.telemetry[slot as usize]);
         let beside = match telemetry {
-            _ if head.names_packet() => Beside::Arrived(self.kept[slot as usize].answer(), telemetry),
+            _ if names(&head) => Beside::Arrived(self.kept[slot as usize].answer(), telemetry),
             Some(telemetry) => Beside::Telemetry(telemetry),
             None => Beside::Nothing,
         };

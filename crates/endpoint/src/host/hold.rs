@@ -1,6 +1,7 @@
 //! ACKs and NACKs of RDMA that leave some time after the packets that they answer, which the CPU of their host takes.
 
 use super::cpu::{Answer, Cpu};
+use super::io::names;
 use super::{Beside, CpuTime, Hosts, Io, Timer};
 use core::cmp::Reverse;
 use fanin_cc::{Header, Telemetry, flags};
@@ -23,7 +24,7 @@ impl<P: Copy> Hosts<P> {
             Some(slot) if head.has(flags::INT) => self.telemetry[slot as usize],
             _ => Telemetry::default(),
         };
-        let arrived = slot.filter(|_| head.names_packet()).map_or(0, |slot| self.kept[slot as usize].answer());
+        let arrived = slot.filter(|_| names(head)).map_or(0, |slot| self.kept[slot as usize].answer());
         if self.cpus.len() <= host as usize {
             self.cpus.resize_with(self.hosts.len(), Cpu::new);
         }
@@ -70,7 +71,7 @@ impl<P: Copy> Hosts<P> {
             let Some(Reverse(answer)) = self.cpus[host as usize].waiting.pop() else { break };
             let telemetry = answer.head.has(flags::INT).then_some(&answer.telemetry);
             let beside = match telemetry {
-                _ if answer.head.names_packet() => Beside::Arrived(answer.arrived, telemetry),
+                _ if names(&answer.head) => Beside::Arrived(answer.arrived, telemetry),
                 Some(telemetry) => Beside::Telemetry(telemetry),
                 None => Beside::Nothing,
             };

@@ -3,7 +3,7 @@
 use super::{Ends, FlowRecord, HostFifo, PacketSizes, Traffic, TrafficCounters};
 use crate::tcp::Segment;
 use alloc::sync::Arc;
-use fanin_cc::{Header, Instance, PathInfo, Telemetry};
+use fanin_cc::{Header, Instance, Kind, PathInfo, Telemetry, flags};
 use fanin_units::{MessageId, NodeId, Rate, Time};
 
 /// A timer of a host. Each has at most one valid event, tracked by [`super::Hosts`].
@@ -33,6 +33,11 @@ pub enum Timer {
         /// The host.
         host: u32,
     },
+}
+
+/// Whether it is an ACK with a bitmap.
+pub fn names(head: &Header) -> bool {
+    head.kind == Kind::Ack && head.flags & (flags::NAMES | flags::TCP) == flags::NAMES
 }
 
 /// The contents of a packet besides its header.

@@ -1,5 +1,6 @@
 //! Queue pairs: the two ends of a flow, as their hosts keep them.
 
+use super::io::names;
 use super::{NO_SLOT, TcpEnd};
 use crate::{Pacer, rc, selective, whole};
 use alloc::boxed::Box;
@@ -285,7 +286,7 @@ impl<P> SendQp<P> {
             Carrier::Selective(half) => {
                 let arrived = match head.kind {
                     Kind::Nack => Some(head.seq + u64::from(head.cc_tag)),
-                    _ if head.names_packet() => Some(head.seq.wrapping_add_signed((head.cc_tag as i32).into())),
+                    _ if names(head) => Some(head.seq.wrapping_add_signed((head.cc_tag as i32).into())),
                     _ => None,
                 };
                 half.on_ack(head.seq, arrived, finished)

@@ -1,5 +1,6 @@
 //! The sending end: ACKs, NACKs, CNPs and credits arrive, timers run out.
 
+use super::io::names;
 use super::{Carrier, Hosts, Io, NO_SLOT, Recovery};
 use crate::selective::bitmap_base;
 use alloc::vec::Vec;
@@ -225,7 +226,7 @@ impl<P: Copy> Hosts<P> {
             self.note_path(slot, head.payload, feedback, now);
         }
         let mut newly_acked = self.advance(io, slot, head, endpoint.timeout);
-        if head.names_packet() {
+        if names(head) {
             newly_acked += self.take_bitmap(io, slot, packet, head);
         }
         let half = self.senders[slot as usize].rdma();
