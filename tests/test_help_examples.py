@@ -142,6 +142,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(graphs / "goal" / "gather_8_4096.goal", folder / "step.goal")
     for rank in range(4):
         shutil.copy(graphs / "all_reduce" / f"all_reduce.{rank}.et", folder / f"trace.{rank}.et")
+    (folder / "groups.json").write_text('{"1": [0, 1, 2, 3]}')
     choose = "def choose(self, packet, hash, choices):\n        return 0\n"
     (folder / "my_policy.py").write_text(f"import fanin\nclass MyPolicy(fanin.Balancer):\n    {choose}")
     for line in (
