@@ -64,8 +64,6 @@ class Network:
     """As in a spec."""
     file: str = ""
     """A `.topo` file; without it uet-htsim's fat tree."""
-    slow: bool = False
-    """All links of the first spine have a quarter of their rate, uet-htsim's `-failed 1`."""
 
     def spec(self) -> dict[str, Any]:
         """The spec, with the sizes of queues and marks that uet-htsim derives (its section of constants)."""
@@ -79,10 +77,6 @@ class Network:
         network["buffer"]["per_port"] = f"{packets * MTU} B"
         network["trimming"]["headers"] = f"{2 * packets * MTU} B"
         network["marking"] |= {"min": f"{low} B", "max": f"{high} B"}
-        if self.slow:
-            marking = network["marking"] | {"min": f"{low // 4} B", "max": f"{high // 4} B"}
-            network["marking_by_rate"] = [{"rate": "25 Gbps", "marking": marking}]
-            network["links"] = [{"at": "spine0", "speed": 0.25}]
         # 15 us and six times a full queue.
         spec["traffic"][0]["rdma"]["timeout"] = f"{15_000_000 + packets * MTU * 6 * 8 * 10} ps"
         return spec
@@ -116,10 +110,10 @@ def fat_tree(k: int) -> Network:
     return Network(k**3 // 4, 3, {"kind": "fat-tree", "k": k})
 
 
-def leaf_spine(*, slow: bool = False) -> Network:
+def leaf_spine() -> Network:
     """128 hosts, four times as many as the fabric carries at once."""
     topology = {"kind": "leaf-spine", "leaves": 8, "hosts": 16, "spines": 4}
-    return Network(128, 2, topology, OVERSUBSCRIBED, slow)
+    return Network(128, 2, topology, OVERSUBSCRIBED)
 
 
 def cases(*, large: bool) -> list[Case]:
@@ -131,7 +125,6 @@ def cases(*, large: bool) -> list[Case]:
         Case("incast of 8", small, [(8 + 13 * at % 120, 0) for at in range(8)], 500_000),
         Case("incast of 53", small, [(8 + 17 * at % 120, 0) for at in range(53)], 100_000),
         Case("oversubscribed 4 to 1", leaf_spine(), permutation(128), 500_000),
-        Case("and a slow spine", leaf_spine(slow=True), permutation(128), 500_000),
     ]
     return [*known, Case("permutation of 1,024", fat_tree(16), permutation(1024), 2_000_000)] if large else known
 
@@ -172,7 +165,6 @@ def of_uet(case: Case, matrix: Path, balancer: str, seed: int) -> Sample:
     topology = matrix.with_suffix(".topo") if case.network.file else None
     if topology is not None:
         topology.write_text(case.network.file, encoding="utf-8")
-    options += " -failed 1" if case.network.slow else ""
     return sample(fanin.run_uec(matrix, topology=topology, options=options, progress=False))
 
 
