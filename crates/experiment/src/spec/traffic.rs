@@ -425,7 +425,7 @@ impl One<'_, '_> {
             | Pattern::Goal { .. }
             | Pattern::Chakra { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
             Pattern::Pipeline { .. } => workload::Pattern::Graph(self.pipeline(&traffic.pattern, setting)?),
-            Pattern::Training { .. } => workload::Pattern::Graph(self.training(&mut traffic.pattern, setting)?),
+            Pattern::Training { .. } => workload::Pattern::Graph(self.training(&traffic.pattern, setting)?),
             Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
                 let amount = match (*pairs, load, *count) {
                     (Pairs::OneToOne, ..) => LongFlows::OneToOne,
