@@ -248,13 +248,11 @@ impl Egress {
 
     /// Whether a port sends data next although control packets wait, as it has sent so many of them in a row.
     #[inline(never)]
-    fn is_turn_of_data(&mut self, out: PortIx) -> bool {
-        let port = &self.ports[out.ix()];
+    fn is_turn_of_data(port: &Port, in_a_row: &mut u32, weight: u32) -> bool {
         if port.waiting & !port.paused & !1 == 0 || port.of_host() {
             return false;
         }
-        let in_a_row = &mut self.in_a_row[out.ix()];
-        let turn = *in_a_row >= self.weight_of_control;
+        let turn = *in_a_row >= weight;
         *in_a_row = if turn { 0 } else { *in_a_row + 1 };
         turn
     }
@@ -341,10 +339,12 @@ impl Egress {
     #[inline(always)]
     pub fn next<Q: EventQueue>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx) -> Option<Queued> {
         let port = &self.ports[out.ix()];
-        if port.waiting & 1 != 0 && (self.weight_of_control == u32::MAX || !self.is_turn_of_data(out)) {
-            return self.take(core, now, out, 0);
+        if port.waiting & 1 != 0 {
+            let weight = self.weight_of_control;
+            if weight == u32::MAX || !Self::is_turn_of_data(port, &mut self.in_a_row[out.ix()], weight) {
+                return self.take(core, now, out, 0);
+            }
         }
-        let port = &self.ports[out.ix()];
         let ready = port.waiting & !port.paused & !1;
         if ready == 0 {
             return None;

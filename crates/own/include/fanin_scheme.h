@@ -14,7 +14,6 @@
  */
 #ifndef FANIN_SCHEME_H
 #define FANIN_SCHEME_H
-
 #include <stdint.h>
 #ifdef __cplusplus
 extern "C" {
@@ -24,7 +23,6 @@ extern "C" {
 #define FANIN_NEVER UINT64_MAX     /* no time: a timer that is not set */
 #define FANIN_NO_WINDOW UINT64_MAX /* any number of bytes may be in flight */
 #define FANIN_EXPORT __attribute__((visibility("default")))
-
 /* What a scheme may count with fanin_count(). Results have the same names, in lower case. */
 enum fanin_action {
     FANIN_CUTS, FANIN_INCREASES, FANIN_MARKS_SEEN, FANIN_CNPS_SENT, FANIN_CNPS_RECEIVED, FANIN_WINDOW_LIMITED,
@@ -34,11 +32,8 @@ enum fanin_action {
     FANIN_REFERENCE_UPDATES = 41, FANIN_PATH_CHANGES, FANIN_ACTIONS
 };
 
-/* The value of a parameter. A boolean is an integer, 0 or 1. */
-typedef union { double number; int64_t integer; } fanin_value;
-
-/* The context of a hook. */
-typedef struct {
+typedef union { double number; int64_t integer; } fanin_value; /* of a parameter; a boolean is an integer, 0 or 1 */
+typedef struct { /* the context of a hook */
     uint64_t now;
     const fanin_value *parameters; /* in the order of the scheme's table of parameters */
     void *shared;                  /* sender: the state that it shares with other flows; otherwise NULL */
@@ -51,7 +46,6 @@ typedef struct {
 static inline void fanin_count(fanin_cx *cx, enum fanin_action action) {
     if ((unsigned)action < FANIN_ACTIONS) cx->counts[action]++;
 }
-
 typedef struct { const char *name; double value; } fanin_watched; /* state that `watch` reports, for pictures */
 
 /* How much a flow may send. The sender's hooks change it; it stays until the next change. */
@@ -113,7 +107,6 @@ typedef struct {
     uint32_t (*watch)(const void *me, uint32_t number, fanin_watched *value);
     void (*close)(void *me, fanin_control *control, fanin_cx *cx);
 } fanin_sender;
-
 typedef struct { uint64_t line_rate, network_rtt, seed; uint32_t payload, wire; } fanin_nic; /* as in fanin_path */
 /* A flow that opens towards this host: bytes it will carry, 0 if unknown; its number at the receiver; the number of its
    first message in the run; the sending host. */
@@ -162,15 +155,13 @@ typedef struct {
     uint32_t (*poll_transmit)(void *me, fanin_emit *emit, fanin_cx *cx);
     uint32_t (*watch)(const void *me, uint32_t number, fanin_watched *value);
 } fanin_receiver;
-
 typedef struct { /* a port of a switch */
     uint64_t rate, queued;      /* of its link; bytes queued there in classes of data */
     uint64_t of_class;          /* in route and in disciplines: bytes in the packet's class; otherwise 0 */
     uint32_t to_switch, up, paused; /* other end is a switch; link is up; in these: that class must not be sent */
 } fanin_port;
 typedef struct fanin_ports { /* the ports of a switch, numbered from 0: ports->view(ports, port, &answer) */
-    void (*view)(const struct fanin_ports *ports, uint32_t port, fanin_port *answer);
-    const void *of; uint32_t count;
+    void (*view)(const struct fanin_ports *ports, uint32_t port, fanin_port *answer); const void *of; uint32_t count;
 } fanin_ports;
 /* A switch that comes up; the seed is that of its own random numbers, node its number in the network. */
 typedef struct { const fanin_port *ports; uint64_t network_rtt, seed; uint32_t port_count, node; } fanin_switch_info;
@@ -221,14 +212,10 @@ struct fanin_scheme {
     fanin_receiver receiver;
     fanin_switch switch_program;
 };
-
 typedef struct { uint64_t rate, queued; uint32_t port, paused; } fanin_choice; /* the latter of the packet's class */
 struct fanin_policy {
-    uint32_t version, struct_size; /* FANIN_SCHEME_VERSION, and sizeof(struct fanin_policy) */
-    const char *id, *manual;       /* as the parameters and `check`: as in fanin_scheme */
-    const fanin_parameter *parameters;
-    const char *(*check)(const fanin_value *parameters);
-    uint32_t parameter_count;
+    uint32_t version, struct_size; const char *id, *manual; const fanin_parameter *parameters; /* as in fanin_scheme */
+    const char *(*check)(const fanin_value *parameters); uint32_t parameter_count;
     uint64_t size; /* of the state of a switch, `me` */
     void (*open)(void *me, const fanin_switch_info *info, fanin_cx *cx);
     /* fanin_balancer, required: the index of the choice that a packet takes, of two at least. `hash` is the same for
@@ -240,24 +227,17 @@ struct fanin_policy {
     void (*on_dequeue)(void *me, fanin_packet *packet, const fanin_queue *queue, fanin_cx *cx);
 };
 
-/* A sender that begins to choose paths: the seed of its own random numbers, `network.paths` of the spec, the number of
-   its flow's first message in the run, the hosts. */
+/* A sender that begins to choose paths: the seed of its random numbers, `network.paths`, its first message, the hosts. */
 typedef struct { uint64_t seed; uint32_t paths, flow, from, to; } fanin_selector_info;
 enum { FANIN_GOOD = 0, FANIN_MARKED = 1, FANIN_TRIMMED = 2, FANIN_TIMEOUT = 3 }; /* what became of a packet */
-struct fanin_selector {
-    uint32_t version, struct_size; /* FANIN_SCHEME_VERSION, and sizeof(struct fanin_selector) */
-    const char *id, *manual;       /* as the parameters and `check`: as in fanin_scheme */
-    const fanin_parameter *parameters;
-    const char *(*check)(const fanin_value *parameters);
-    uint32_t parameter_count;
-    uint64_t size; /* of the state of a sender, `me` */
+struct fanin_selector { /* as fanin_policy up to `size`, which is of the state of a sender */
+    uint32_t version, struct_size; const char *id, *manual; const fanin_parameter *parameters;
+    const char *(*check)(const fanin_value *parameters); uint32_t parameter_count; uint64_t size;
     void (*open)(void *me, const fanin_selector_info *info, fanin_cx *cx);
     /* Required: the path, 0 to 65535, of the packet with this number; the congestion window has `window` packets. */
     uint32_t (*next_path)(void *me, uint32_t number, uint64_t window, fanin_cx *cx);
-    /* What became of a packet of this path, one of the four; after a timeout the path is not known, and 0. */
-    void (*feedback)(void *me, uint32_t path, uint32_t feedback, fanin_cx *cx);
+    void (*feedback)(void *me, uint32_t path, uint32_t feedback, fanin_cx *cx); /* of a path; 0 after a timeout */
 };
-
 FANIN_EXPORT const struct fanin_scheme *fanin_scheme(void);
 FANIN_EXPORT const struct fanin_policy *fanin_balancer(void);
 FANIN_EXPORT const struct fanin_selector *fanin_selector(void); /* instead of fanin_balancer */

@@ -36,8 +36,9 @@ pub enum Timer {
 }
 
 /// Whether it is an ACK with a bitmap.
+#[inline(always)]
 pub fn names(head: &Header) -> bool {
-    head.kind == Kind::Ack && head.flags & (flags::NAMES | flags::TCP) == flags::NAMES
+    head.flags & (flags::NAMES | flags::TCP) == flags::NAMES && head.kind == Kind::Ack
 }
 
 /// The contents of a packet besides its header.
