@@ -128,8 +128,8 @@ class CriticalPath(TypedDict):
 class Overview(TypedDict):
     """What the ranks of a schedule or of traces do, with collectives as messages of their default algorithms.
 
-    `groups` has the collectives by their ranks and operation. `critical_path` is `None` where it depends on the run
-    which message a receive gets. `memory_bytes` is about what a run takes for messages and nodes.
+    `groups` has the collectives by their ranks and operation. `critical_path` is `None` where a node never
+    ends. `memory_bytes` is about what a run takes for messages and nodes.
     """
 
     ranks: int

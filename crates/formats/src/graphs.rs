@@ -6,8 +6,8 @@ use crate::{Error, Errors, Warning};
 use fanin_graph::collectives::Method;
 use fanin_graph::job::{Listed, Wrong};
 use fanin_graph::loggp::{self, Parameters};
-use fanin_graph::{Holds, Job, Kind, Node, Path, Problem, Rules, Source, WINDOW, check, longest};
-use std::path::{Path as FilePath, PathBuf};
+use fanin_graph::{Holds, Job, Kind, Node, Problem, Rules, Source, WINDOW, check};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Unfinished nodes of a rank that the check sees at once; it sees more where it must.
@@ -29,7 +29,7 @@ impl Source for OfJob {
 ///
 /// # Errors
 /// A file cannot be written, or a node cannot be expressed in it.
-pub fn write(job: &Job, path: &FilePath) -> Result<Vec<PathBuf>, Error> {
+pub fn write(job: &Job, path: &Path) -> Result<Vec<PathBuf>, Error> {
     let file = path.display().to_string();
     let wrong = |cause: std::io::Error| Error { file: file.clone(), line: 0, what: cause.to_string() };
     let mut sources: Vec<OfJob> = job.messages_only().into_iter().map(OfJob).collect();
@@ -68,8 +68,6 @@ pub struct Overview {
     pub computing_ns: u64,
     /// Collectives by group and operation, in the order in which ranks name them.
     pub groups: Vec<Group>,
-    /// The longest way without queues; none if it depends on the run.
-    pub path: Option<Path>,
 }
 
 /// Collectives of one kind among the same ranks.
@@ -101,7 +99,7 @@ impl Graphs {
     ///
     /// # Errors
     /// The schedule cannot be read, or a trace is missing.
-    pub fn open(path: &FilePath) -> Result<Self, Error> {
+    pub fn open(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
         if path.extension().is_some_and(|end| end == "goal" || end == "bin") {
             let bytes = crate::input::read(path).map_err(|cause| Error {
@@ -119,7 +117,7 @@ impl Graphs {
     ///
     /// # Errors
     /// The file cannot be read, a group has a rank that is not there, or these are no traces.
-    pub fn with_groups(mut self, file: &FilePath) -> Result<Self, Error> {
+    pub fn with_groups(mut self, file: &Path) -> Result<Self, Error> {
         let count = self.ranks();
         let name = file.display().to_string();
         let wrong = |line, what: String| Error { file: name.clone(), line, what };
@@ -215,13 +213,9 @@ impl Graphs {
         errors.or(finished)
     }
 
-    /// What the ranks do, before it runs: with `cost` the time in ns of a message of so many bytes alone.
-    ///
-    /// # Errors
-    /// Those of [`Self::job`].
-    pub fn overview(&self, cost: impl Fn(u64) -> u64) -> Result<Overview, Error> {
-        let job = self.job(self.rules(), &Method::default())?;
-        let mut of = Overview { ranks: job.ranks.len(), path: longest(&job, cost), ..Overview::default() };
+    /// What the ranks of a [job](Self::job) of these graphs do.
+    pub fn overview(job: &Job) -> Overview {
+        let mut of = Overview { ranks: job.ranks.len(), ..Overview::default() };
         for step in job.ranks.iter().flat_map(|rank| &rank.steps) {
             of.nodes += 1;
             match step.node.kind {
@@ -236,7 +230,7 @@ impl Graphs {
                 _ => {}
             }
         }
-        for one in job.collectives {
+        for one in &job.collectives {
             let key = |group: &&mut Group| {
                 group.ranks == one.members
                     && (group.operation, group.algorithm) == (one.operation.name(), one.algorithm)
@@ -247,7 +241,7 @@ impl Graphs {
                     group.bytes = group.bytes.saturating_add(one.bytes);
                 }
                 None => of.groups.push(Group {
-                    ranks: one.members,
+                    ranks: one.members.clone(),
                     operation: one.operation.name(),
                     algorithm: one.algorithm,
                     collectives: 1,
@@ -255,7 +249,7 @@ impl Graphs {
                 }),
             }
         }
-        Ok(of)
+        of
     }
 
     /// A problem, with its place.

@@ -8,7 +8,6 @@
 //! not ended, up to a window.
 #![forbid(unsafe_code)]
 
-mod alone;
 mod check;
 pub mod collectives;
 pub mod critical;
@@ -22,7 +21,6 @@ mod problem;
 mod stuck;
 pub mod training;
 
-pub use alone::{Path, longest};
 pub use check::check;
 pub use host::{Host, State, Waiting};
 pub use job::Job;

@@ -1,20 +1,20 @@
 //! Graphs of work: GOAL schedules and Chakra traces.
 
 use crate::errors::SpecError;
+use fanin_experiment::explain::longest;
 use fanin_formats::graphs::{self, Graphs};
-use fanin_graph::Path;
 use fanin_graph::collectives::Method;
 use fanin_graph::loggp::Parameters;
 use pyo3::prelude::*;
 use serde_json::json;
-use std::path::{Path as FilePath, PathBuf};
+use std::path::{Path, PathBuf};
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     SpecError::new_err(error.to_string())
 }
 
 /// The graphs of a file, and of the process groups in a second one.
-fn open(path: &FilePath, groups: Option<&FilePath>) -> PyResult<Graphs> {
+fn open(path: &Path, groups: Option<&Path>) -> PyResult<Graphs> {
     let graphs = Graphs::open(path).map_err(refused)?;
     groups.map_or(Ok(graphs.clone()), |groups| graphs.with_groups(groups)).map_err(refused)
 }
@@ -58,8 +58,9 @@ pub fn graphs_overview(
     py.detach(|| {
         let graphs = open(&path, groups.as_deref())?;
         graphs.check().map_err(refused)?;
-        let cost = |bytes: u64| parameters.map_or(0, |parameters| parameters.alone(bytes));
-        let of = graphs.overview(cost).map_err(refused)?;
+        let job = graphs.job(graphs.rules(), &Method::default()).map_err(refused)?;
+        let of = Graphs::overview(&job);
+        let path = longest(job, |bytes| parameters.map_or(0, |parameters| parameters.alone(bytes)));
         let groups = of.groups.iter().map(|group| {
             json!({
                 "ranks": group.ranks,
@@ -68,10 +69,6 @@ pub fn graphs_overview(
                 "collectives": group.collectives,
                 "bytes": group.bytes,
             })
-        });
-        let path = of.path.map(|path| {
-            let Path { ns, computing_ns, messages, bytes } = path;
-            json!({"ns": ns, "computing_ns": computing_ns, "messages": messages, "bytes": bytes})
         });
         Ok(json!({
             "ranks": of.ranks,

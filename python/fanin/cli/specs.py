@@ -291,7 +291,7 @@ def _explain_graphs(overview: graphs.Overview, finished: list[int] | None, *, as
     rows += [["computing, all ranks (ns)", f"{overview['computing_ns']:,}"]]
     path = overview["critical_path"]
     if path is None:
-        rows += [["critical path", "depends on the run: a receive takes any message"]]
+        rows += [["critical path", "none: a node never ends"]]
     else:
         rows += [["critical path (ns)", f"{path['ns']:,}"], ["  computing (ns)", f"{path['computing_ns']:,}"]]
         rows += [["  messages", f"{path['messages']:,}"], ["  their bytes", f"{path['bytes']:,}"]]

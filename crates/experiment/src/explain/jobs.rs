@@ -3,9 +3,13 @@
 use crate::CheckedSpec;
 use fanin_fabric::outside::Paths;
 use fanin_fabric::{Placed, alone};
+use fanin_graph::Job;
 use fanin_graph::critical::{Past, Spent};
+use fanin_graph::job::SendEnds;
 use fanin_units::{NodeId, Time};
 use serde::Serialize;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A job where every message is alone: no run of it is faster. The parts of its critical path add up to its time.
 #[derive(Clone, Debug, Serialize)]
@@ -30,6 +34,44 @@ pub struct JobOf {
 
 /// Most nodes of a job that is examined: those of more take longer than people wait for an explanation.
 const MOST: usize = 1_000_000;
+
+/// The critical path of a job where every message travels alone and no node waits for a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Longest {
+    /// Its length in nanoseconds.
+    pub ns: u64,
+    /// Computations on it, in nanoseconds.
+    pub computing_ns: u64,
+    /// Messages on it.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// The critical path of a job whose messages take `cost` nanoseconds by their bytes, and whose sends take none; `None`
+/// if some node never ends.
+pub fn longest(job: Job, cost: impl Fn(u64) -> u64) -> Option<Longest> {
+    let job = Arc::new(Job { send_ends: SendEnds::Acked, ..job.without_slots() });
+    let sends: HashMap<(u32, u32), u64> = job.sends().map(|(rank, node, _, bytes)| ((rank, node), bytes)).collect();
+    let takes: Vec<Time> = job.sends().map(|(.., bytes)| Time::from_ps(cost(bytes).saturating_mul(1000))).collect();
+    let hosts = (0..job.ranks.len() as u32).collect();
+    let placed = Placed { traffic: 0, start: Time::ZERO, job: job.clone(), hosts };
+    let records = alone(placed, &mut |number| (takes[number as usize], Time::ZERO));
+    let mut found = Longest::default();
+    for piece in (Past { job: &job, ran: &records.past_of(0), begin: 0 }).path()? {
+        let ns = (piece.end - piece.start) / 1000;
+        found.ns += ns;
+        match piece.spent {
+            Spent::Computing => found.computing_ns += ns,
+            Spent::Message | Spent::Acked => {
+                found.messages += 1;
+                found.bytes = found.bytes.saturating_add(sends[&(piece.rank, piece.node)]);
+            }
+            Spent::Slot | Spent::Late => {}
+        }
+    }
+    Some(found)
+}
 
 /// The jobs of a spec that are not too large, and that end.
 pub(super) fn jobs(checked: &CheckedSpec) -> Vec<JobOf> {
@@ -68,7 +110,7 @@ fn job(placed: &Placed, name: &str, paths: &Paths, ack: u64) -> Option<JobOf> {
     });
     let ran = records.past_of(0);
     let path = Past { job: &placed.job, ran: &ran, begin: placed.start.as_ps() }.path()?;
-    let numbers: std::collections::HashMap<(u32, u32), usize> =
+    let numbers: HashMap<(u32, u32), usize> =
         (0..).zip(placed.job.sends()).map(|(number, (rank, node, ..))| ((rank, node), number)).collect();
     let mut parts = [0u64; 4];
     let mut messages = 0;
@@ -97,4 +139,47 @@ fn job(placed: &Placed, name: &str, paths: &Paths, ack: u64) -> Option<JobOf> {
         waiting_us: us(parts[3]),
         messages,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanin_graph::collectives::Method;
+    use fanin_graph::job::Listed;
+    use fanin_graph::pipeline::{Pipeline, Schedule};
+    use fanin_graph::{Holds, Kind, Node, Operation, Rules};
+
+    fn job(ranks: Vec<Vec<Node>>) -> Job {
+        let rules = Rules { holds: Holds::Work, first_ready: false };
+        let mut sources: Vec<Listed> = ranks.into_iter().map(Listed::new).collect();
+        Job::new(&mut sources, rules, &Method::default()).unwrap()
+    }
+
+    #[test]
+    fn a_ring_is_as_long_as_its_steps() {
+        let kinds = [Kind::Delay { ns: 50 }, Kind::Collective { operation: Operation::AllReduce, bytes: 80, group: 0 }];
+        let node = |id: u64| {
+            let after_end = id.checked_sub(1).into_iter().collect();
+            Node { id, kind: kinds[id as usize % 2], after_end, ..Node::default() }
+        };
+        let ranks = (0..4).map(|_| (0..3).map(node).collect()).collect();
+        // Two computations; 2 (4 - 1) steps with a quarter each.
+        let expected = Longest { ns: 100 + 6 * 1020, computing_ns: 100, messages: 6, bytes: 120 };
+        assert_eq!(longest(job(ranks), |bytes| 1000 + bytes), Some(expected));
+    }
+
+    #[test]
+    fn a_pipeline_fills_and_drains() {
+        let (schedule, micro_batches) = (Schedule::GPipe, 1);
+        let of = Pipeline { schedule, stages: 3, micro_batches, forward_ns: 5, backward_ns: 9, bytes: 7, steps: 1 };
+        let ranks = (0..3).map(|stage| of.nodes(stage)).collect();
+        let expected = Longest { ns: 3 * 14 + 4 * 107, computing_ns: 3 * 14, messages: 4, bytes: 28 };
+        assert_eq!(longest(job(ranks), |bytes| 100 + bytes), Some(expected));
+    }
+
+    #[test]
+    fn there_is_none_where_a_node_never_ends() {
+        let waits = vec![Node { kind: Kind::Recv { from: 1, bytes: 1, tag: 4 }, ..Node::default() }];
+        assert_eq!(longest(job(vec![waits, Vec::new()]), |_| 10), None);
+    }
 }

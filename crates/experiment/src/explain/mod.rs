@@ -19,7 +19,7 @@ mod uet;
 pub use cost::{Cost, Share, bytes_text, grouped, time_text};
 pub use exact::{explain_exactly, explain_under};
 pub use hpcc::estimate_hpcc;
-pub use jobs::JobOf;
+pub use jobs::{JobOf, longest};
 pub(crate) use network::rates_of_switches;
 pub use network::{Lengths, Network, PathsOf, RateOf, Tier};
 pub use pauses::Pauses;
