@@ -129,6 +129,21 @@ fn feedback_ends_what_was_sent_without_a_grant_and_silence_makes_a_sender_ask() 
 }
 
 #[test]
+fn a_sender_that_has_sent_everything_again_falls_silent() {
+    let (mut scheme, slot) = sender();
+    send(&mut scheme, slot, 1, 0);
+    // The sender does not know how large the packet was that is lost, and takes it for a full one.
+    scheme.on_loss(slot, us(10), &Loss::new(0, PAYLOAD as u64));
+    let small = Sent { retransmitted: true, ..Sent::new(100, 20, 20) };
+    scheme.on_send(slot, us(11), &small);
+    // Its timer would run for ever for the rest.
+    scheme.on_notice(slot, us(12), Notice::Credit(FIRST_PULL as u32 + 64));
+    let (asked, control) = scheme.poll_request(slot, us(12), 0);
+    assert_eq!(asked, None);
+    assert_eq!(scheme.on_timer(slot, control.wake_at).wake_at, Time::NEVER);
+}
+
+#[test]
 fn a_receiver_grants_in_turn_and_answers_trimmed_packets() {
     let mut scheme = Settings::preset("rccc").unwrap().build();
     scheme.add_host(&nic(10));

@@ -69,8 +69,9 @@ fn check_classes(sim: &Simulation) {
 
 fn finish_and_check(case: &Case) -> Simulation {
     let mut sim = case.build();
-    // While a message of ExpressPass waits for one of its timeouts of up to 60 ms, credits go on coming.
-    finish_within(&mut sim, 30_000_000);
+    // While a message of ExpressPass waits for one of its timeouts of up to 60 ms, credits go on coming: at 100 Gb/s, over
+    // six links and in both directions, 50 million.
+    finish_within(&mut sim, 100_000_000);
     check_counts(&sim);
     assert_eq!(sim.started(), case.messages.len() as u64);
     check_all_arrived(&sim);
@@ -94,7 +95,8 @@ proptest! {
         let drops = sim.totals().drops;
         let credits = Drops { shaper: drops.shaper, ..Drops::default() };
         prop_assert_eq!(drops, Drops { buffer: drops.buffer, ..credits }, "only lossy classes lose packets");
-        if matches!(case.config.buffer, BufferPolicy::Unlimited) {
+        // Where packets are cut, headers and control have a buffer of their own, which is full at some time.
+        if matches!(case.config.buffer, BufferPolicy::Unlimited) && case.config.trimming.is_none() {
             prop_assert_eq!(drops, credits);
             let sprays = case.traffics.iter().any(|traffic| traffic.spraying.is_some());
             prop_assert!(sprays || sim.totals().hosts.nacks == 0, "only sprayed packets overtake each other");

@@ -229,7 +229,9 @@ impl Credited {
     ) -> Option<u32> {
         self.left = left;
         let due = core::mem::take(&mut self.due);
-        if left == 0 && self.again == 0 {
+        if left == 0 {
+            // What was lost has been sent again, whatever size it was taken for.
+            self.again = 0;
             return None;
         }
         if self.wake_at == Time::NEVER {

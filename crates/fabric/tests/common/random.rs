@@ -261,12 +261,14 @@ fn any_cpu_time() -> impl Strategy<Value = CpuTime> {
 /// a minute and tests nothing but patience. TCP's windows are two packets at least but for the first one after a timer
 /// (RFC 5681 section 3.1), and so are those of a bandwidth-delay product, as any path has two links of a packet's time
 /// each; one that is scaled down with a rate comes back with it, by DCQCN's own timers. HPCC's may be below one packet
-/// for long, and its manual asks for an ACK of each. Without a window any chunk fills.
+/// for long, and its manual asks for an ACK of each; NSCC's and Swift's may be at one packet or less for long, too.
+/// Without a window any chunk fills.
 fn most_ack_chunk(scheme: &Settings, payload: u32) -> u32 {
     let rate = Rate::from_gbps(10);
     let path = fanin_cc::PathInfo::new(rate, us(10), payload, payload + 40);
     let windowed = scheme.build().open(0, &path, Time::ZERO).control.window < u64::MAX;
-    match (windowed, scheme.header_overhead().telemetry) {
+    let small = matches!(scheme, Settings::Nscc(..) | Settings::NsccRccc(..) | Settings::Swift(..));
+    match (windowed, scheme.header_overhead().telemetry || small) {
         (false, _) => u32::MAX,
         (true, true) => payload,
         (true, false) => 2 * payload,
@@ -359,7 +361,8 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
         let host_fifo = fifo.map(|(capacity, mark_above)| HostFifo { capacity, mark_above });
         let detection = Time::ZERO;
         let symmetric = seed % 2 == 1;
-        let trimming = trimming(seed, &packet, &classes);
+        // NDP 3.1.1: where headers always go first, those of senders that never slow down let no data pass.
+        let trimming = trimming(seed, &packet, &classes).map(|t| Trimming { weight: t.weight.or(Some(10)), ..t });
         let config = NetworkConfig {
             seed,
             graph,
