@@ -64,6 +64,13 @@ class Network:
     """As in a spec."""
     file: str = ""
     """A `.topo` file; without it uet-htsim's fat tree."""
+    slow: int = 0
+    """Links at a quarter of the rate from cores down to the first aggregation switches (its `-failed`)."""
+
+    def slow_links(self) -> list[tuple[str, str]]:
+        """Those links in our fat tree, in which an aggregation switch has as many cores, each for itself."""
+        half = round((4 * self.hosts) ** (1 / 3)) // 2
+        return [(f"agg{at // half}", f"core{at}") for at in range(self.slow)]
 
     def spec(self) -> dict[str, Any]:
         """The spec, with the sizes of queues and marks that uet-htsim derives (its section of constants)."""
@@ -77,6 +84,11 @@ class Network:
         network["buffer"]["per_port"] = f"{packets * MTU} B"
         network["trimming"]["headers"] = f"{2 * packets * MTU} B"
         network["marking"] |= {"min": f"{low} B", "max": f"{high} B"}
+        if self.slow:
+            # There the queue of such a link has a quarter of the room as well; here all queues have the same.
+            network["links"] = [{"between": list(ends), "speed": 0.25} for ends in self.slow_links()]
+            marking = {**network["marking"], "min": f"{low // 4} B", "max": f"{high // 4} B"}
+            network["marking_by_rate"] = [{"rate": "25 Gbps", "marking": marking}]
         # 15 us and six times a full queue.
         spec["traffic"][0]["rdma"]["timeout"] = f"{15_000_000 + packets * MTU * 6 * 8 * 10} ps"
         return spec
@@ -105,9 +117,17 @@ def permutation(hosts: int) -> list[tuple[int, int]]:
     return [(order[at], order[at - 1]) for at in range(hosts)]
 
 
-def fat_tree(k: int) -> Network:
+def into_first_pod(hosts: int, pod: int) -> list[tuple[int, int]]:
+    """A permutation in which the hosts of the first pod receive only, so that its links upwards carry ACKs alone."""
+    senders = list(range(pod, hosts))
+    random.Random(hosts).shuffle(senders)
+    receivers = [*range(pod), *senders[: len(senders) - pod]]
+    return [(a, b) for a, b in zip(senders, receivers, strict=True) if a != b]
+
+
+def fat_tree(k: int, slow: int = 0) -> Network:
     """The fat tree of switches with `k` ports."""
-    return Network(k**3 // 4, 3, {"kind": "fat-tree", "k": k})
+    return Network(k**3 // 4, 3, {"kind": "fat-tree", "k": k}, slow=slow)
 
 
 def leaf_spine() -> Network:
@@ -125,6 +145,7 @@ def cases(*, large: bool) -> list[Case]:
         Case("incast of 8", small, [(8 + 13 * at % 120, 0) for at in range(8)], 500_000),
         Case("incast of 53", small, [(8 + 17 * at % 120, 0) for at in range(53)], 100_000),
         Case("oversubscribed 4 to 1", leaf_spine(), permutation(128), 500_000),
+        Case("8 slow links", fat_tree(8, slow=8), into_first_pod(128, 16), 2_000_000),
     ]
     return [*known, Case("permutation of 1,024", fat_tree(16), permutation(1024), 2_000_000)] if large else known
 
@@ -162,6 +183,7 @@ def of_fabric(case: Case, matrix: Path, balancer: str, seed: int) -> Sample:
 def of_uet(case: Case, matrix: Path, balancer: str, seed: int) -> Sample:
     """On uet-htsim's."""
     options = f"-sender_cc_only -paths 64 -end 5000 -load_balancing_algo {balancer} -seed {seed}"
+    options += f" -failed {case.network.slow}" if case.network.slow else ""
     topology = matrix.with_suffix(".topo") if case.network.file else None
     if topology is not None:
         topology.write_text(case.network.file, encoding="utf-8")

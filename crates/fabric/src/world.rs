@@ -70,10 +70,10 @@ impl<Q: EventQueue> World<Q> {
             Beside::RoomForTelemetry => self.net.core_mut().packets.start_telemetry(ix),
             Beside::Telemetry(telemetry) => self.net.core_mut().packets.set_telemetry(ix, telemetry),
             Beside::Segment(segment) => self.net.core_mut().packets.set_segment(ix, *segment),
-            Beside::Arrived(bitmap, telemetry) => {
+            Beside::Arrived(arrived) => {
                 let packets = &mut self.net.core_mut().packets;
-                packets.set_bitmap(ix, bitmap);
-                telemetry.iter().for_each(|telemetry| packets.set_telemetry(ix, telemetry));
+                packets.set_bitmap(ix, arrived.bitmap);
+                arrived.telemetry.iter().for_each(|telemetry| packets.set_telemetry(ix, telemetry));
             }
         }
     }

@@ -8,7 +8,8 @@ use crate::setup::{Control, TearDown};
 use crate::world::World;
 use fanin_cc::{Header, Instance, PathInfo, Telemetry};
 use fanin_endpoint::host::{
-    Beside, Ends, FlowRecord, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic, TrafficCounters,
+    AckBitmap, Beside, Ends, FlowRecord, HostFifo, Io, Needs, PacketSizes, PathQuery, Route, Timer, Traffic,
+    TrafficCounters,
 };
 use fanin_endpoint::tcp::Segment;
 use fanin_engine::clock::{ANSWERS, START_AFTER_OVERHEAD, START_GIVEN_UP, kind, source};
@@ -32,7 +33,7 @@ impl<D: Directory> World<D> {
 
     fn new_packet(&mut self, head: &Header, path: Path, scheme: u16, beside: Beside<'_>) -> u32 {
         let telemetry = match beside {
-            Beside::Telemetry(telemetry) | Beside::Arrived(_, Some(telemetry)) => *telemetry,
+            Beside::Telemetry(telemetry) | Beside::Arrived(&AckBitmap { telemetry: Some(telemetry), .. }) => *telemetry,
             _ => Telemetry::default(),
         };
         self.totals.sent += u64::from(head.wire);

@@ -1,6 +1,6 @@
 //! Packets sent by receivers: ACKs, also of TCP, NACKs, CNPs and credits.
 
-use super::io::names;
+use super::io::{AckBitmap, names};
 use super::send::put_fields;
 use super::{Beside, CpuTime, Hosts, Incoming, Io, Timer};
 use crate::selective::bitmap_base;
@@ -118,7 +118,7 @@ impl<P: Copy> Hosts<P> {
             // UEC 1.0: an answer has the entropy value of the packet that it answers.
             payload = receiver.last_path;
             path = io.numbered_path(path, receiver.here, receiver.from, payload);
-            bits |= if receiver.last_marked { flags::MARKED } else { 0 };
+            bits |= if receiver.last_flags & flags::CE != 0 { flags::MARKED } else { 0 };
         }
         if overhead.telemetry && for_scheme {
             bits |= flags::INT;
@@ -146,10 +146,12 @@ impl<P: Copy> Hosts<P> {
         }
         // HPCC 3.1: the receiver copies the telemetry of switches into the ACK
         let telemetry = head.has(flags::INT).then(|| &self.telemetry[slot as usize]);
-        let beside = match telemetry {
-            _ if names(&head) => Beside::Arrived(self.kept[slot as usize].answer(), telemetry),
-            Some(telemetry) => Beside::Telemetry(telemetry),
-            None => Beside::Nothing,
+        let arrived;
+        let beside = if names(&head) {
+            arrived = AckBitmap { bitmap: self.kept[slot as usize].answer(), telemetry };
+            Beside::Arrived(&arrived)
+        } else {
+            telemetry.map_or(Beside::Nothing, Beside::Telemetry)
         };
         let nic = io.make_control(&head, path, receiver.scheme, beside);
         self.serve_any(io, nic);

@@ -59,7 +59,7 @@ pub(super) struct Answer<P> {
     pub(super) scheme: u16,
     pub(super) telemetry: Telemetry,
     /// Its bitmap, where it has one.
-    pub(super) arrived: u64,
+    pub(super) bitmap: u64,
 }
 
 impl<P> PartialEq for Answer<P> {

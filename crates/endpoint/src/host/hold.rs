@@ -1,7 +1,7 @@
 //! ACKs and NACKs of RDMA that leave some time after the packets that they answer, which the CPU of their host takes.
 
 use super::cpu::{Answer, Cpu};
-use super::io::names;
+use super::io::{AckBitmap, names};
 use super::{Beside, CpuTime, Hosts, Io, Timer};
 use core::cmp::Reverse;
 use fanin_cc::{Header, Telemetry, flags};
@@ -24,7 +24,7 @@ impl<P: Copy> Hosts<P> {
             Some(slot) if head.has(flags::INT) => self.telemetry[slot as usize],
             _ => Telemetry::default(),
         };
-        let arrived = slot.filter(|_| names(head)).map_or(0, |slot| self.kept[slot as usize].answer());
+        let bitmap = slot.filter(|_| names(head)).map_or(0, |slot| self.kept[slot as usize].answer());
         if self.cpus.len() <= host as usize {
             self.cpus.resize_with(self.hosts.len(), Cpu::new);
         }
@@ -46,7 +46,7 @@ impl<P: Copy> Hosts<P> {
             self.answered[slot] = (self.receivers[slot].id, at);
         }
         cpu.answers += 1;
-        cpu.waiting.push(Reverse(Answer { at, number: cpu.answers, head: *head, path, scheme, telemetry, arrived }));
+        cpu.waiting.push(Reverse(Answer { at, number: cpu.answers, head: *head, path, scheme, telemetry, bitmap }));
         if at < cpu.event {
             cpu.event = at;
             io.set_timer(Timer::Answers { host }, at);
@@ -70,8 +70,9 @@ impl<P: Copy> Hosts<P> {
             }
             let Some(Reverse(answer)) = self.cpus[host as usize].waiting.pop() else { break };
             let telemetry = answer.head.has(flags::INT).then_some(&answer.telemetry);
+            let arrived = AckBitmap { bitmap: answer.bitmap, telemetry };
             let beside = match telemetry {
-                _ if names(&answer.head) => Beside::Arrived(answer.arrived, telemetry),
+                _ if names(&answer.head) => Beside::Arrived(&arrived),
                 Some(telemetry) => Beside::Telemetry(telemetry),
                 None => Beside::Nothing,
             };

@@ -52,9 +52,17 @@ pub enum Beside<'a> {
     Telemetry(&'a Telemetry),
     /// It is a segment of TCP.
     Segment(&'a Segment),
-    /// Which packets around the one that it answers have arrived ([`fanin_cc::flags::NAMES`]), and telemetry where it
-    /// has that.
-    Arrived(u64, Option<&'a Telemetry>),
+    /// It is an ACK with a bitmap ([`fanin_cc::flags::NAMES`]).
+    Arrived(&'a AckBitmap<'a>),
+}
+
+/// What an ACK with a bitmap has beside its header: a type of its own, so that [`Beside`] fits two registers.
+#[derive(Clone, Copy, Debug)]
+pub struct AckBitmap<'a> {
+    /// Which packets around the one that it answers have arrived.
+    pub bitmap: u64,
+    /// Telemetry, where it has that.
+    pub telemetry: Option<&'a Telemetry>,
 }
 
 /// A request for a path.

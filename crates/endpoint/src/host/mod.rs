@@ -33,7 +33,7 @@ pub use config::{
     ENDLESS, EndpointConfig, HostFifo, PacketSizes, Recovery, Restart, TcpConfig, Traffic, TrafficConfig,
 };
 pub use cpu::CpuTime;
-pub use io::{Beside, Io, Needs, PathQuery, Route, Timer, names};
+pub use io::{AckBitmap, Beside, Io, Needs, PathQuery, Route, Timer, names};
 pub use nic::{Nic, Ring};
 pub use qp::{Carrier, Incoming, RecvQp, SendQp, Turn};
 pub use receive::announced_incast;

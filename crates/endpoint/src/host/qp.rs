@@ -1,10 +1,10 @@
 //! Queue pairs: the two ends of a flow, as their hosts keep them.
 
 use super::io::names;
-use super::{NO_SLOT, TcpEnd};
+use super::{NO_SLOT, TcpEnd, Traffic};
 use crate::{Pacer, rc, selective, whole};
 use alloc::boxed::Box;
-use fanin_cc::{Control, Header, Kind, SendOptions};
+use fanin_cc::{Control, Header, Kind, SendOptions, flags};
 use fanin_units::{MessageId, NodeId, Time};
 
 /// A sender's place at its NIC.
@@ -277,6 +277,15 @@ impl<P> SendQp<P> {
         }
     }
 
+    /// [`flags::ASKS`] for a packet behind which `left` bytes are to be sent, where ACKs name packets.
+    ///
+    /// uet-htsim: the last packet that is there to send, and the last one that the window lets out.
+    #[inline(never)]
+    pub(super) fn asks(&self, left: u64, traffic: &Traffic) -> u8 {
+        let asks = left == 0 || !self.pacer.open(self.in_flight());
+        if asks && traffic.config.endpoint.names_packets() { flags::ASKS } else { 0 }
+    }
+
     /// Its queue pair takes an ACK or NACK. Returns the bytes newly acknowledged and calls `finished` for each message
     /// that is now complete.
     #[inline(always)]
@@ -337,9 +346,11 @@ pub struct RecvQp<P> {
     pub(super) scheme: u16,
     /// When the data packet that an ACK answers was sent.
     pub(super) last_sent_at: Time,
-    /// The number of its path, where senders choose them, and whether it was marked.
+    /// The number of its path, where senders choose them, and its flags.
     pub(super) last_path: u16,
-    pub(super) last_marked: bool,
+    pub(super) last_flags: u8,
+    /// Whether it is an end of a connection that stays open.
+    pub(super) connection: bool,
     /// The current attempt, and the offset after its furthest packet.
     pub(super) attempt: u16,
     pub(super) furthest: u64,
@@ -368,7 +379,8 @@ impl<P> RecvQp<P> {
             scheme,
             last_sent_at: Time::ZERO,
             last_path: 0,
-            last_marked: false,
+            last_flags: 0,
+            connection: false,
             attempt: 0,
             furthest: 0,
             reordered: 0,

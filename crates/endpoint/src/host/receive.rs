@@ -89,7 +89,7 @@ impl<P: Copy> Hosts<P> {
         let receiver = &mut self.receivers[slot as usize];
         receiver.last_sent_at = head.sent_at;
         receiver.last_path = head.cc_feedback as u16;
-        receiver.last_marked = head.has(flags::CE);
+        receiver.last_flags = head.flags;
         let nack_interval = io.traffic(receiver.traffic).config.endpoint.nack_interval;
         match &mut receiver.incoming {
             Incoming::Rdma(half) => {
@@ -139,7 +139,7 @@ impl<P: Copy> Hosts<P> {
         receiver.marked += ce as u32;
         receiver.last_sent_at = head.sent_at;
         receiver.last_path = head.cc_feedback as u16;
-        receiver.last_marked = head.has(flags::CE);
+        receiver.last_flags = head.flags;
         // Late packets of an earlier attempt are no reordering of the current one.
         if head.attempt > receiver.attempt {
             receiver.attempt = head.attempt;
@@ -147,7 +147,7 @@ impl<P: Copy> Hosts<P> {
         }
         let in_attempt = head.attempt == receiver.attempt && !head.has(flags::RESENT);
         // On a connection that stays open each message has counts of its own.
-        if io.traffic(receiver.traffic).config.endpoint.connection {
+        if receiver.connection {
             let record = io.record_mut(head.flow);
             record.packets_arrived += 1;
             record.packets_marked += ce as u32;
@@ -326,7 +326,7 @@ impl<P: Copy> Hosts<P> {
             Recovery::Selective(_) => Incoming::Kept,
         };
         let receiver = RecvQp::new(first, incoming, (head.src, here), path, (record.traffic, scheme));
-        let slot = self.place_receiver(receiver);
+        let slot = self.place_receiver(RecvQp { connection, ..receiver });
         if incoming.is_kept() {
             self.keep_for(slot);
         }

@@ -190,7 +190,6 @@ impl<P: Copy> Hosts<P> {
         let wire = segment.len + list + sizes.header as u32 + traffic.overhead.data as u32;
         let telemetry = traffic.overhead.telemetry;
         let (timeout, sprays) = (traffic.config.endpoint.timeout, traffic.config.spraying.is_some());
-        let names_packets = traffic.config.endpoint.names_packets();
         let mut bits = if traffic.config.ecn { flags::ECT } else { 0 };
         if traffic.config.endpoint.connection {
             let record = io.record_mut(segment.message);
@@ -217,9 +216,8 @@ impl<P: Copy> Hosts<P> {
         if segment.end {
             bits |= flags::END;
         }
-        // uet-htsim: the last packet that is there to send, and the last one that the window lets out, ask for an ACK.
-        if names_packets && (left == 0 || !sender.pacer.open(sender.in_flight())) {
-            bits |= flags::ASKS;
+        if let Carrier::Selective(_) = sender.carrier {
+            bits |= sender.asks(left, io.traffic(sender.traffic));
         }
         if telemetry {
             bits |= flags::INT;

@@ -226,7 +226,7 @@ impl<P: Copy> Hosts<P> {
             self.note_path(slot, head.payload, feedback, now);
         }
         let mut newly_acked = self.advance(io, slot, head, endpoint.timeout);
-        if names(head) {
+        if head.has(flags::NAMES) {
             newly_acked += self.take_bitmap(io, slot, packet, head);
         }
         let half = self.senders[slot as usize].rdma();
@@ -267,10 +267,13 @@ impl<P: Copy> Hosts<P> {
         }
     }
 
-    /// Takes the bitmap of an ACK. Returns the bytes newly known to have arrived.
+    /// Takes the bitmap of an ACK that has one. Returns the bytes newly known to have arrived.
     #[inline(never)]
     fn take_bitmap<I: Io<Path = P>>(&mut self, io: &mut I, slot: u32, packet: I::Packet, head: &Header) -> u64 {
         let Carrier::Selective(half) = &mut self.senders[slot as usize].carrier else { return 0 };
+        if !names(head) {
+            return 0;
+        }
         let payload = u64::from(io.sizes().payload);
         let named = head.seq.wrapping_add_signed((head.cc_tag as i32).into());
         let newly = half.on_bitmap(bitmap_base(head.seq, named, payload), payload, io.bitmap(packet));
