@@ -122,7 +122,7 @@ fn described(traffics: &[TrafficConfig], number: usize, classes: &[ClassConfig])
     }
 }
 
-/// The network in as many partitions as there are threads for it, and the reason for fewer partitions.
+/// The network in partitions, at least as many as there are threads for it, and the reason for fewer.
 fn network(built: &mut Built) -> (ParallelSimulation, Option<String>) {
     let (network, traffics, measure) = (built.network.clone(), built.traffics.clone(), &built.measure);
     let messages = std::mem::replace(&mut built.messages, Box::new(std::iter::empty()));
@@ -136,7 +136,8 @@ fn network(built: &mut Built) -> (ParallelSimulation, Option<String>) {
         Ok(parts) => {
             let count = parts.iter().max().map_or(1, |last| usize::from(*last) + 1);
             let reason = format!("the network is partitioned by racks, and has {count}");
-            (ParallelSimulation::cut(network, traffics, messages, &parts), (count < built.threads).then_some(reason))
+            let sim = ParallelSimulation::cut(network, traffics, messages, &parts).on(built.threads);
+            (sim, (count < built.threads).then_some(reason))
         }
         Err(reason) => (ParallelSimulation::whole(network, traffics, messages), Some(reason.to_string())),
     };
@@ -475,8 +476,8 @@ impl<'a> Runner<'a> {
         } else if let Some(detail) = congested::idle_queues(&run, packet) {
             run.events.push(Event::new(run.stopped, EventKind::Warning, "run", detail));
         }
-        let (threads, count) = self.sim.simulator().map_or((1, 1), |sim| (sim.threads(), sim.count()));
-        let idle = (threads < count).then_some("too few events per synchronisation window");
+        let (threads, most) = self.sim.simulator().map_or((1, 1), |sim| (sim.threads(), sim.most_threads()));
+        let idle = (threads < most).then_some("too few events per synchronisation window");
         let threads_reason = idle.map(str::to_string).or(self.threads_reason);
         Outcome { run, cancelled: self.cancelled, wall, threads, threads_reason, failure: self.failure }
     }

@@ -79,17 +79,18 @@ impl Layout {
         PortIx(self.row_of[port.ix()])
     }
 
-    /// The nodes and ports of a partition.
-    pub fn share(&self, graph: &Graph, number: u16) -> Share {
-        let here = |node: u32| self.partition_of[node as usize] == number;
-        let (hosts, nodes) = (graph.hosts, graph.names.len() as u32);
-        let ends = graph.links.iter().flat_map(|link| [link.a, link.b]);
-        let ports = (0..).map(PortId).zip(ends).filter(|(_, node)| here(node.0)).map(|(port, _)| port);
-        Share {
-            number,
-            hosts: (0..hosts).filter(|node| here(*node)).collect(),
-            switches: (hosts..nodes).filter(|node| here(*node)).collect(),
-            ports: ports.collect(),
+    /// The nodes and ports of each partition.
+    pub fn shares(&self, graph: &Graph) -> Vec<Share> {
+        let empty = |number| Share { number, hosts: Vec::new(), switches: Vec::new(), ports: Vec::new() };
+        let mut shares: Vec<Share> = (0..self.partitions as u16).map(empty).collect();
+        for (node, partition) in (0..).zip(&self.partition_of) {
+            let share = &mut shares[usize::from(*partition)];
+            if node < graph.hosts { share.hosts.push(node) } else { share.switches.push(node) }
         }
+        let ends = graph.links.iter().flat_map(|link| [link.a, link.b]);
+        for (port, node) in (0..).map(PortId).zip(ends) {
+            shares[usize::from(self.partition(node))].ports.push(port);
+        }
+        shares
     }
 }

@@ -84,7 +84,7 @@ impl Switches {
         let (spacing, horizon) = config.event_spacing(1);
         let queue = CalendarQueue::new(config.seed, spacing, horizon);
         let plan = plan(config, &schemes);
-        let share = plan.layout.share(&plan.config.graph, SWITCHES);
+        let share = plan.layout.shares(&plan.config.graph).swap_remove(usize::from(SWITCHES));
         let mut net = Network::new(plan.clone(), &share, &schemes, queue, |_, _| 0);
         net.allow_lazy();
         net.start_programs();

@@ -69,7 +69,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn with_queue(config: NetworkConfig, configs: Vec<TrafficConfig>, messages: MessageIter, queue: Q) -> Self {
         let (traffics, schemes) = traffics(&configs);
         let layout = Layout::whole(&config.graph);
-        let share = layout.share(&config.graph, 0);
+        let share = layout.shares(&config.graph).swap_remove(0);
         let plan = Arc::new(Plan::new(config, layout, &schemes));
         Self::partition(plan, &share, traffics, &schemes, messages, queue)
     }

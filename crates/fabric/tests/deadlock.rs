@@ -5,7 +5,7 @@ use crate::common::random::{congested, steps};
 use crate::common::*;
 use fanin_cc::schemes::dart::{self, Blocked, Dart, Escape, Params};
 use fanin_cc::{Scheme, Settings};
-use fanin_fabric::deadlock::{Entry, Report, Verdict, prove};
+use fanin_fabric::deadlock::{Entry, Report, Verdict, in_tiers, prove};
 use fanin_fabric::topology::{Clos, Dumbbell, FatTree, Graph, LeafSpine, Link};
 use fanin_fabric::*;
 use fanin_units::{Bytes, NodeId, PortId, Rate, Time};
@@ -289,6 +289,7 @@ fn girth(pairs: &BTreeSet<(PortId, PortId)>, ports: usize) -> Option<usize> {
 }
 
 fn agrees(graph: &Graph) {
+    assert!(!in_tiers(graph) || prove(graph, AFTER).holds(), "tiers with a cycle: {graph:?}");
     for entry in ENTRIES {
         let (used, pairs) = oracle(graph, entry);
         let report = prove(graph, entry);
@@ -315,6 +316,18 @@ fn small_networks_agree_with_walking_every_path() {
     let failed = without(&failed, &[link(&failed, "tor0", "agg0"), link(&failed, "tor1", "agg1")]);
     for graph in [failed, clos(2, 2, 2, 2, 4), leaf_spine(3, 2, 2), two_tors(), ring(5), star(3, us(1))] {
         agrees(&graph);
+    }
+}
+
+#[test]
+fn networks_in_tiers_are_recognised() {
+    let whole = clos(2, 2, 1, 2, 2);
+    for graph in [&whole, &clos(3, 2, 2, 2, 4), &leaf_spine(3, 2, 2), &star(3, us(1))] {
+        assert!(in_tiers(graph), "{graph:?}");
+    }
+    // The aggregation switches of a pod have different racks below them, or switches of one tier are linked.
+    for graph in [without(&whole, &[link(&whole, "tor0", "agg0")]), two_tors(), ring(5)] {
+        assert!(!in_tiers(&graph), "{graph:?}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! The threads of a run, and how partitions stay within the lookahead of each other.
+//! The threads of a run, and how partitions stay within the lookahead of each other. Each thread runs some partitions,
+//! one after the other.
 
 use super::barrier::{Barrier, Presence};
 use crate::partition::Letters;
@@ -18,10 +19,8 @@ pub(super) const DECIDE_EVERY: u64 = 64;
 const STRETCH: u64 = 16;
 /// Events after which the threads should meet where a window holds many: at most a second of work.
 const SOON: u64 = 1_000_000;
-/// Steps of a lookahead window.
+/// Steps of a lookahead window where each thread has one partition.
 const AHEAD: u64 = 4;
-/// Message buffers from one partition to another.
-const BOXES: usize = 2 * AHEAD as usize;
 /// Cost of starting all threads and waiting for their end, in lookahead windows.
 pub(super) const START: u64 = 2;
 
@@ -31,11 +30,11 @@ pub(super) struct Crew {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Progress of one partition. Each has a cache line of its own, since each is written by a different thread.
+/// Progress of one thread. Each has a cache line of its own, since each is written by a different thread.
 #[derive(Default)]
 #[repr(align(128))]
 struct State {
-    /// Time of its next event, in picoseconds.
+    /// Time of the next event of its partitions, in picoseconds.
     next: AtomicU64,
     /// Events since the run began.
     events: AtomicU64,
@@ -43,18 +42,24 @@ struct State {
     done: AtomicU64,
 }
 
+/// The partitions of a thread, in order.
+pub(super) type Members = Vec<Box<Simulation>>;
+
 /// State shared by the threads of a run.
 pub(super) struct Shared {
     partitions: usize,
     window: Time,
+    /// Steps of a lookahead window. One where threads have several partitions each: a partition is then run a whole
+    /// window at a time, while its memory is in the cache, and those of a thread make up for each other's delays.
+    ahead: u64,
     pub barrier: Barrier,
     states: Vec<State>,
-    /// From partition to partition, by `from * partitions + to`, and by the step they were sent in. There are buffers
-    /// for all steps not read yet and for those being written: a partition is never more than two lookahead windows
-    /// ahead of another.
-    letters: Vec<[Mutex<Letters>; BOXES]>,
-    /// The partitions of the other threads, handed over before a run and handed back after it.
-    pub handover: Vec<Mutex<Option<Box<Simulation>>>>,
+    /// From partition to partition, and by the step they were sent in: see [`Self::letters`]. There are buffers for all
+    /// steps not read yet and for those being written: a thread is never more than two lookahead windows ahead of
+    /// another.
+    letters: Vec<Mutex<Letters>>,
+    /// The partitions of each thread but the first, handed over before a run and handed back after it.
+    pub handover: Vec<Mutex<Members>>,
     pub task: Mutex<Task>,
 }
 
@@ -80,26 +85,39 @@ pub(super) fn stretch_of(density: u64) -> u64 {
     (SOON / density.max(1)).clamp(1, STRETCH)
 }
 
+/// The first partition of a thread.
+pub(super) fn first_of(thread: usize, threads: usize, partitions: usize) -> usize {
+    thread * partitions / threads
+}
+
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
-    /// Runs one partition until all find the same reason to end; a lookahead window is expected to hold `density`
-    /// events. `None` if another thread panicked.
+    /// The messages from one partition to another that were sent in a step.
+    fn letters(&self, from: usize, to: usize, step: u64) -> MutexGuard<'_, Letters> {
+        let boxes = 2 * self.ahead;
+        lock(&self.letters[(from * self.partitions + to) * boxes as usize + (step % boxes) as usize])
+    }
+
+    /// Runs the partitions of thread `number`, which begin with `first`, until all find the same reason to end; a
+    /// lookahead window is expected to hold `density` events. `None` if another thread panicked.
     pub fn run(
         &self,
-        member: &mut Simulation,
-        number: usize,
+        members: &mut [Box<Simulation>],
+        (number, first): (usize, usize),
         until: Time,
         (budget, mut density): (u64, u64),
     ) -> Option<(Ended, u64)> {
-        let before = member.events();
+        let ran = |members: &[Box<Simulation>]| members.iter().map(|member| member.events()).sum::<u64>();
+        let before = ran(members);
         let mut windows = 0;
         loop {
             let state = &self.states[number];
-            state.next.store(member.next_at().as_ps(), Relaxed);
-            state.events.store(member.events() - before, Relaxed);
+            let next = members.iter_mut().map(|member| member.next_at()).min().unwrap_or(Time::NEVER);
+            state.next.store(next.as_ps(), Relaxed);
+            state.events.store(ran(members) - before, Relaxed);
             state.done.store(0, Relaxed);
             // The barrier orders the writes before it and the reads after it.
             if !self.barrier.wait() {
@@ -109,7 +127,7 @@ impl Shared {
             let next = all.clone().map(|state| state.next.load(Relaxed)).min().map_or(Time::NEVER, Time::from_ps);
             let events: u64 = all.map(|state| state.events.load(Relaxed)).sum();
             if next >= until {
-                member.advance(until, u64::MAX);
+                members.iter_mut().for_each(|member| _ = member.advance(until, u64::MAX));
                 return Some((Ended::Arrived, windows));
             }
             if events >= budget {
@@ -119,21 +137,27 @@ impl Shared {
                 return Some((Ended::Decide, windows));
             }
             density = events.checked_div(windows).unwrap_or(density);
-            windows += self.stretch(member, number, next, until, stretch_of(density))?;
+            windows += self.stretch(members, (number, first), next, until, stretch_of(density))?;
         }
     }
 
-    /// Runs `windows` lookahead windows of one partition from `next` on, in steps of which [`AHEAD`] make a window. A
-    /// packet sent by another partition in a step arrives at least [`AHEAD`] steps later, so a step waits only until
-    /// the others have done the step that long before: a partition with much work in one step delays the others only
-    /// once it is a window behind. Returns the number of windows run.
-    fn stretch(&self, member: &mut Simulation, number: usize, next: Time, until: Time, windows: u64) -> Option<u64> {
-        let step = self.window.as_ps() / AHEAD;
-        let (step, ahead) = if step > 0 { (step, AHEAD) } else { (self.window.as_ps(), 1) };
-        let others = || (0..self.partitions).filter(|other| *other != number);
-        let take = |sim: &mut Simulation, of: u64| {
-            for from in others() {
-                sim.take_letters(&mut lock(&self.letters[from * self.partitions + number][of as usize % BOXES]));
+    /// Runs `windows` lookahead windows of a thread's partitions from `next` on, in steps of which [`Self::ahead`] make
+    /// a window. A packet sent by another partition in a step arrives at least that many steps later, so a step waits
+    /// only until the other threads have done the step that long before: a partition with much work in one step delays
+    /// the others only once it is a window behind. Returns the number of windows run.
+    fn stretch(
+        &self,
+        members: &mut [Box<Simulation>],
+        (number, first): (usize, usize),
+        next: Time,
+        until: Time,
+        windows: u64,
+    ) -> Option<u64> {
+        let step = self.window.as_ps() / self.ahead;
+        let (step, ahead) = if step > 0 { (step, self.ahead) } else { (self.window.as_ps(), 1) };
+        let take = |sim: &mut Simulation, to: usize, of: u64| {
+            for from in (0..self.partitions).filter(|from| *from != to) {
+                sim.take_letters(&mut self.letters(from, to, of));
             }
         };
         let mut done = 0;
@@ -141,21 +165,24 @@ impl Shared {
         while done < windows * ahead && end < until {
             let read = done.checked_sub(ahead);
             if let Some(read) = read {
-                // Acquire pairs with the release below: a partition publishes its messages before its step count.
+                // Acquire pairs with the release below: a thread publishes its messages before its step count.
+                let others = || (0..self.states.len()).filter(|other| *other != number);
                 let behind = || others().any(|other| self.states[other].done.load(Acquire) <= read);
                 if !self.barrier.wait_while(behind) {
                     return None;
                 }
-                take(member, read);
             }
             end = end.saturating_add(Time::from_ps(step)).min(until);
-            member.advance(end, u64::MAX);
-            member.collect_letters();
-            for (to, letters) in member.letters().iter_mut().enumerate().filter(|(_, letters)| !letters.is_empty()) {
-                core::mem::swap(
-                    letters,
-                    &mut *lock(&self.letters[number * self.partitions + to][done as usize % BOXES]),
-                );
+            for (from, member) in (first..).zip(members.iter_mut()) {
+                if let Some(read) = read {
+                    take(member, from, read);
+                }
+                member.advance(end, u64::MAX);
+                member.collect_letters();
+                for (to, letters) in member.letters().iter_mut().enumerate().filter(|(_, letters)| !letters.is_empty())
+                {
+                    core::mem::swap(letters, &mut *self.letters(from, to, done));
+                }
             }
             done += 1;
             self.states[number].done.store(done, Release);
@@ -163,21 +190,23 @@ impl Shared {
         if !self.barrier.wait() {
             return None;
         }
-        (done.saturating_sub(ahead)..done).for_each(|of| take(member, of));
+        for (to, member) in (first..).zip(members.iter_mut()) {
+            (done.saturating_sub(ahead)..done).for_each(|of| take(member, to, of));
+        }
         Some(done.div_ceil(ahead))
     }
 
-    /// Main loop of one of the other threads.
-    fn work(&self, number: usize) {
+    /// Main loop of one of the other threads, whose partitions begin with `first`.
+    fn work(&self, number: usize, first: usize) {
         let _present = Presence(&self.barrier);
         while self.barrier.wait() {
             let task = *lock(&self.task);
             let Task::Run { until, budget, density } = task else { return };
-            let Some(mut member) = lock(&self.handover[number]).take() else { return };
-            if self.run(&mut member, number, until, (budget, density)).is_none() {
+            let mut members = core::mem::take(&mut *lock(&self.handover[number]));
+            if self.run(&mut members, (number, first), until, (budget, density)).is_none() {
                 return;
             }
-            *lock(&self.handover[number]) = Some(member);
+            *lock(&self.handover[number]) = members;
             if !self.barrier.wait() {
                 return;
             }
@@ -186,22 +215,26 @@ impl Shared {
 }
 
 impl Crew {
-    pub fn new(partitions: usize, window: Time) -> Self {
+    /// Threads for so many partitions, of which each runs those of [`first_of`] and the following ones.
+    pub fn new(partitions: usize, threads: usize, window: Time) -> Self {
+        let ahead = if threads == partitions { AHEAD } else { 1 };
         let shared = Arc::new(Shared {
             partitions,
             window,
-            barrier: Barrier::new(partitions),
-            states: (0..partitions).map(|_| State::default()).collect(),
-            letters: (0..partitions * partitions).map(|_| Default::default()).collect(),
-            handover: (0..partitions).map(|_| Mutex::new(None)).collect(),
+            ahead,
+            barrier: Barrier::new(threads),
+            states: (0..threads).map(|_| State::default()).collect(),
+            letters: (0..partitions * partitions * 2 * ahead as usize).map(|_| Default::default()).collect(),
+            handover: (0..threads).map(|_| Mutex::default()).collect(),
             task: Mutex::new(Task::Stop),
         });
         let work = |number: usize| {
             let shared = shared.clone();
-            let thread = std::thread::Builder::new().name(format!("partition {number}"));
-            thread.spawn(move || shared.work(number)).expect("the system starts a thread")
+            let thread = std::thread::Builder::new().name(format!("partitions {number}"));
+            let first = first_of(number, threads, partitions);
+            thread.spawn(move || shared.work(number, first)).expect("the system starts a thread")
         };
-        let threads = (1..partitions).map(work).collect();
+        let threads = (1..threads).map(work).collect();
         Self { shared, threads }
     }
 

@@ -1,6 +1,6 @@
 //! A network in partitions.
 
-use super::crew::Crew;
+use super::crew::{Crew, Members};
 use super::reasons::{lookahead, why_not_cut};
 use super::source::Reader;
 use crate::config::{NetworkConfig, TrafficConfig};
@@ -12,12 +12,15 @@ use fanin_engine::CalendarQueue;
 use fanin_units::{NodeId, Time};
 use std::sync::Arc;
 
-/// A network in one or more partitions, each of which has a thread. One partition is a [`Simulation`] and nothing else.
+/// A network in one or more partitions. Each has a thread, unless [`Self::on`] asks for fewer. One partition is a
+/// [`Simulation`] and nothing else.
 ///
 /// While a lookahead window holds fewer than [`super::WORTH`] events, the caller's thread runs all partitions in turn.
 pub struct ParallelSimulation {
-    /// `None` while another thread runs it.
-    pub(super) members: Vec<Option<Box<Simulation>>>,
+    /// In order; while threads run them only those of the caller's.
+    pub(super) members: Members,
+    /// The most threads that run them.
+    pub(super) most_threads: usize,
     /// How far partitions may run ahead of each other: the lookahead.
     pub(super) window: Time,
     /// The other threads, once a run has used them.
@@ -39,12 +42,13 @@ impl ParallelSimulation {
     pub fn whole(config: NetworkConfig, traffics: Vec<TrafficConfig>, messages: MessageIter) -> Self {
         let one = Simulation::new(config, traffics, messages);
         let plan = one.world.net.plan().clone();
-        Self::of(vec![Some(Box::new(one))], Time::NEVER, plan)
+        Self::of(vec![Box::new(one)], Time::NEVER, plan)
     }
 
     /// Partitions that have not run yet.
-    fn of(members: Vec<Option<Box<Simulation>>>, window: Time, plan: Arc<Plan>) -> Self {
+    fn of(members: Members, window: Time, plan: Arc<Plan>) -> Self {
         Self {
+            most_threads: members.len(),
             members,
             window,
             crew: None,
@@ -77,48 +81,61 @@ impl ParallelSimulation {
         let partitions = layout.partitions();
         let (spacing, horizon) = config.event_spacing(partitions);
         let plan = Arc::new(Plan::new(config, layout, &schemes));
-        let members = Reader::all(messages, partitions).into_iter().enumerate().map(|(number, reader)| {
-            let share = plan.layout.share(&plan.config.graph, number as u16);
+        let shares = plan.layout.shares(&plan.config.graph);
+        let members = Reader::all(messages, partitions).into_iter().zip(shares).map(|(reader, share)| {
             let queue = CalendarQueue::new(plan.config.seed, spacing, horizon);
             let mut sim =
                 Simulation::partition(plan.clone(), &share, traffics.clone(), &schemes, Box::new(reader), queue);
             sim.world.net.allow_lazy();
-            Some(Box::new(sim))
+            Box::new(sim)
         });
         Self::of(members.collect(), window, plan)
     }
 
-    /// The number of partitions, which is the largest number of threads that run.
+    /// The number of partitions.
     pub fn count(&self) -> usize {
         self.members.len()
     }
 
-    /// Gives each partition a thread even where one thread is faster, for tests.
+    /// Runs it on at most so many threads: partitions are then taken in turn, so that the memory of each stays in a
+    /// core's cache while it runs. The result does not depend on it.
+    #[must_use]
+    pub fn on(mut self, threads: usize) -> Self {
+        self.most_threads = threads.clamp(1, self.count());
+        self
+    }
+
+    /// The largest number of threads that run.
+    pub fn most_threads(&self) -> usize {
+        self.most_threads
+    }
+
+    /// Uses threads even where one is faster, for tests.
     pub fn always_share(&mut self) {
-        (self.sharing, self.always) = (self.count() > 1, true);
+        (self.sharing, self.always) = (self.most_threads > 1, true);
     }
 
     /// How many threads ran most of the events so far.
     pub fn threads(&self) -> usize {
         let [shared, alone] = self.ran;
-        if shared > alone { self.count() } else { 1 }
+        if shared > alone { self.most_threads } else { 1 }
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Simulation> {
-        self.members.iter().map(|member| member.as_deref().expect("members are here between runs"))
+        self.members.iter().map(|member| &**member)
     }
 
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Simulation> {
-        self.members.iter_mut().map(|member| member.as_deref_mut().expect("members are here between runs"))
+        self.members.iter_mut().map(|member| &mut **member)
     }
 
     /// Any partition, for state that all of them have.
     pub(super) fn any(&self) -> &Simulation {
-        self.members[0].as_deref().expect("members are here between runs")
+        &self.members[0]
     }
 
     pub(super) fn only_mut(&mut self) -> &mut Simulation {
-        self.members[0].as_deref_mut().expect("members are here between runs")
+        &mut self.members[0]
     }
 
     /// The network, where it is in one partition.
@@ -133,8 +150,7 @@ impl ParallelSimulation {
 
     /// The partition with a node.
     pub(super) fn with(&self, node: NodeId) -> &Simulation {
-        let partition = self.plan.layout.partition(node) as usize;
-        self.members[partition].as_deref().expect("members are here between runs")
+        &self.members[self.plan.layout.partition(node) as usize]
     }
 
     /// The partition with a host.
