@@ -15,7 +15,8 @@ use std::sync::Arc;
 /// A network in one or more partitions. Each has a thread, unless [`Self::on`] asks for fewer. One partition is a
 /// [`Simulation`] and nothing else.
 ///
-/// While a lookahead window holds fewer than [`super::WORTH`] events, the caller's thread runs all partitions in turn.
+/// While a lookahead window holds fewer than [`super::WORTH`] events, the caller's thread runs all partitions in turn
+/// and looks for the next event after each window.
 pub struct ParallelSimulation {
     /// In order; while threads run them only those of the caller's.
     pub(super) members: Members,
@@ -112,7 +113,7 @@ impl ParallelSimulation {
 
     /// Uses threads even where one is faster, for tests.
     pub fn always_share(&mut self) {
-        (self.sharing, self.always) = (self.most_threads > 1, true);
+        (self.sharing, self.always) = (self.count() > 1, true);
     }
 
     /// How many threads ran most of the events so far.

@@ -38,45 +38,45 @@ impl ParallelSimulation {
         if *all >= DECIDE_EVERY || *held >= DECIDE_EVERY * WORTH {
             // Hysteresis: the threshold to continue is lower than the threshold to start.
             let worth = if self.sharing { WORTH / 2 } else { WORTH };
-            self.sharing = self.most_threads > 1 && (self.always || *held / *all >= worth);
+            self.sharing = self.always || *held / *all >= worth;
             self.since = [0; 2];
         }
     }
 
-    /// Runs all partitions in turn. Returns why that ended, and after how many lookahead windows.
+    /// Runs all partitions in turn, and goes on from the next event of any after each window. Returns why that ended,
+    /// and after how many lookahead windows.
     fn run_alone(&mut self, until: Time, budget: u64) -> (Ended, u64) {
         let window = self.window;
-        let mut members: Vec<&mut Simulation> = self.members.iter_mut().map(|member| &mut **member).collect();
-        let events = |members: &[&mut Simulation]| members.iter().map(|member| member.events()).sum::<u64>();
-        let before = events(&members);
+        let members = &mut self.members;
+        let events = |members: &Members| members.iter().map(|member| member.events()).sum::<u64>();
+        let before = events(members);
         let mut windows = 0;
-        // The end of the last window, if messages of it wait.
-        let mut waits: Option<Time> = None;
-        let ended = loop {
-            let next = waits
-                .take()
-                .unwrap_or_else(|| members.iter_mut().map(|member| member.next_at()).min().unwrap_or(Time::NEVER));
-            let spent = events(&members) - before >= budget;
-            if next >= until || spent || windows == DECIDE_EVERY {
-                (0..members.len()).for_each(|to| take_letters(&mut members, to));
-                if next >= until {
-                    members.iter_mut().for_each(|member| _ = member.advance(until, u64::MAX));
-                    break Ended::Arrived;
-                }
-                break if spent { Ended::Spent } else { Ended::Decide };
+        loop {
+            let next = members.iter_mut().map(|member| member.next_at()).min().unwrap_or(Time::NEVER);
+            if next >= until {
+                members.iter_mut().for_each(|member| _ = member.advance(until, u64::MAX));
+                return (Ended::Arrived, windows);
+            }
+            if events(members) - before >= budget {
+                return (Ended::Spent, windows);
+            }
+            if windows == DECIDE_EVERY {
+                return (Ended::Decide, windows);
             }
             windows += 1;
             let end = next.saturating_add(window).min(until);
-            let mut sent = false;
-            for at in 0..members.len() {
-                take_letters(&mut members, at);
-                members[at].advance(end, u64::MAX);
-                members[at].collect_letters();
-                sent |= members[at].letters().iter().any(|letters| !letters.is_empty());
+            for member in members.iter_mut() {
+                member.advance(end, u64::MAX);
+                member.collect_letters();
             }
-            waits = sent.then_some(end);
-        };
-        (ended, windows)
+            for to in 0..members.len() {
+                for from in (0..members.len()).filter(|from| *from != to) {
+                    let mut letters = core::mem::take(&mut members[from].letters()[to]);
+                    members[to].take_letters(&mut letters);
+                    members[from].letters()[to] = letters;
+                }
+            }
+        }
     }
 
     /// Runs the partitions on threads.
@@ -99,14 +99,5 @@ impl ParallelSimulation {
             self.members.append(&mut lock::<Members>(slot));
         }
         ended
-    }
-}
-
-/// A partition takes in what the others have sent it.
-fn take_letters(members: &mut [&mut Simulation], to: usize) {
-    for from in (0..members.len()).filter(|from| *from != to) {
-        let mut letters = core::mem::take(&mut members[from].letters()[to]);
-        members[to].take_letters(&mut letters);
-        members[from].letters()[to] = letters;
     }
 }
