@@ -220,14 +220,14 @@ fn what_pairs_of_hosts_share_is_the_same() {
     }
 }
 
-/// 24,576 links are eight times what a partition has.
+/// 24,576 links are four times what a partition has.
 #[test]
 fn a_large_network_has_more_partitions_than_threads() {
     let partitions = |k, threads| {
         let config = network(FatTree { k, link: cable(gbps(100), us(1)) }.build().unwrap());
         plan(&config, &[traffic("dcqcn")], threads).map(|of| 1 + *of.iter().max().unwrap())
     };
-    assert_eq!([1, 2, 3, 16].map(|threads| partitions(32, threads)), [Ok(8), Ok(8), Ok(9), Ok(16)]);
+    assert_eq!([1, 2, 3, 16].map(|threads| partitions(32, threads)), [Ok(4), Ok(4), Ok(6), Ok(16)]);
     assert_eq!([1, 2].map(|threads| partitions(8, threads)), [Err("it was given one"), Ok(2)]);
 }
 

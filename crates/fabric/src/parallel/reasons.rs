@@ -35,13 +35,13 @@ pub fn why_not_cut(config: &NetworkConfig, traffics: &[TrafficConfig]) -> Option
     None
 }
 
-/// Links whose ports, with the queues, packets, events and messages at them, one partition has: some 1,000 hosts of a
-/// fat tree of three tiers, whose memory in use fits a core's cache. A number, and not a property of this machine, so
-/// that the partitions of a network are the same everywhere.
-const LINKS: usize = 3072;
+/// Links whose ports, with the queues, packets, events and messages at them, one partition has: some 2,000 hosts of a
+/// fat tree of three tiers, whose memory in use fits a cache that cores share. A number, and not a property of this
+/// machine, so that the partitions of a network are the same everywhere.
+const LINKS: usize = 6144;
 
 /// Most partitions: buffers between them grow with the square.
-const MOST: usize = 512;
+const MOST: usize = 128;
 
 /// The best partitioning for at most `threads` threads: the partition of each node, or why the network stays whole. A
 /// large network has more partitions than threads: each is run for a whole lookahead window, in which its memory
