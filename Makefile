@@ -212,8 +212,8 @@ speed: setup ## packet-hops per second of the cases on one core and two, on a qu
 scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
 	$(BIN)/python bench/scale.py
 
-spraying: setup ## Ultra Ethernet on the ordinary network against uet-htsim's, over seeds; with LARGE=1 1,024 hosts, too
-	PYTHONPATH=tools $(BIN)/python bench/spraying.py $(if $(LARGE),--large)
+spraying: setup ## Ultra Ethernet on the ordinary network against uet-htsim's, over seeds; LARGE=1 with 1,024 hosts, ONLY=CASE
+	PYTHONPATH=tools $(BIN)/python bench/spraying.py $(if $(LARGE),--large) $(if $(ONLY),--only "$(ONLY)")
 
 scale-threads: setup ## memory of 65,536 hosts on 1 to 64 threads, into bench/results/threads.json
 	$(BIN)/python bench/scale.py --threads 1,2,4,16,64

@@ -267,12 +267,24 @@ def draw(rows: Sequence[Compared], path: Path) -> None:
     figure.savefig(path, dpi=130)
 
 
+def merged(record: Path, rows: Sequence[Compared]) -> list[Compared]:
+    """These rows, and of the record those of cases that were not run now, in the order of the cases."""
+    kept = json.loads(record.read_text(encoding="utf-8"))["rows"] if record.exists() else []
+    known = [
+        Compared(row["case"], row["balancer"], *([Sample(**run) for run in row[side]] for side in ("uet", "fabric")))
+        for row in kept
+        if row["case"] not in {row.case for row in rows}
+    ]
+    order = [case.name for case in cases(large=True)]
+    return sorted([*known, *rows], key=lambda row: order.index(row.case))
+
+
 def main() -> None:
     """Runs all and writes the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=int, default=20, help="runs of each, from seed 1 on")
     parser.add_argument("--large", action="store_true", help="1,024 hosts, too")
-    parser.add_argument("--only", default="", help="only cases whose name begins so")
+    parser.add_argument("--only", default="", help="only cases whose name begins so; the record keeps the others")
     arguments = parser.parse_args()
     rows = []
     chosen = [case for case in cases(large=arguments.large) if case.name.startswith(arguments.only)]
@@ -286,14 +298,13 @@ def main() -> None:
                 rows.append(Compared(case.name, balancer, uet, [of_fabric(case, matrix, balancer, s) for s in seeds]))
                 print(f"{case.name}, {balancer}", flush=True)
     print(table(rows))
-    if arguments.only:
-        return
-    results = HERE / "results"
+    record = HERE / "results" / "spraying.json"
+    rows = merged(record, rows)
     draw(rows, HERE.parent / "docs" / "spraying.png")
     page = HERE.parent / "docs" / "ultra-ethernet.md"
     put(page, "spraying", brief(rows))
     document = {"measured": date.today().isoformat(), "level": LEVEL, "rows": [asdict(row) for row in rows]}
-    (results / "spraying.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    record.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

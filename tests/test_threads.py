@@ -42,7 +42,7 @@ def spec(tmp_path: Path) -> Path:
 
 MAY_BE_EMPTY = (
     *("events.arrow", "hops.arrow", "host_waits.arrow", "watch.arrow", "pauses.arrow"),
-    *("ranks.arrow", "collectives.arrow", "nodes.arrow"),
+    *("ranks.arrow", "collectives.arrow", "nodes.arrow", "critical.arrow"),
 )
 """Tables of what a run may not have."""
 

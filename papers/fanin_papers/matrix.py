@@ -29,8 +29,9 @@ from fanin_papers.overview import measure as overview
 SINGLE_THRESHOLD = ("dctcp", "dctcp-rate")
 """Schemes of DCTCP's law."""
 
-LEFT_OUT = ("fixed-window", "fixed-rate", "hpcc-ns3", "dcqcn-ns3", "timely-ns3", "dctcp-ns3")
-"""Senders that nothing controls, and the laws as the ns-3 HPCC simulator has them, whose originals are here."""
+LEFT_OUT = ("fixed-window", "fixed-rate", "hpcc-ns3", "dcqcn-ns3", "timely-ns3", "dctcp-ns3", "ndp")
+"""Senders that nothing controls, the laws as the ns-3 HPCC simulator has them, whose originals are here, and the scheme
+that needs switches that trim, which those here do not."""
 
 TCP = ("overhead=0 s", "min_rto=10 ms")
 """No time in hosts for each transfer, and the smallest timeout of the papers that give one."""
