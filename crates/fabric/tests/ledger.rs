@@ -69,8 +69,8 @@ fn check_classes(sim: &Simulation) {
 
 fn finish_and_check(case: &Case) -> Simulation {
     let mut sim = case.build();
-    // While a message of ExpressPass waits for one of its timeouts of up to 60 ms, credits go on coming: at 100 Gb/s, over
-    // six links and in both directions, 50 million.
+    // While a message of ExpressPass waits for one of its timeouts of up to 60 ms, credits go on coming: at 100 Gb/s,
+    // over six links and in both directions, 50 million.
     finish_within(&mut sim, 100_000_000);
     check_counts(&sim);
     assert_eq!(sim.started(), case.messages.len() as u64);
