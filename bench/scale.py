@@ -24,7 +24,7 @@ from typing import cast
 from fanin._bench_case import peak_rss_bytes
 
 HERE = Path(__file__).parent
-WINDOWS = {8: "4 ms", 16: "1 ms", 32: "200 us", 64: "50 us"}
+WINDOWS = {8: "4 ms", 16: "1 ms", 32: "200 us", 64: "50 us", 128: "20 us"}
 """Simulated time by ports per switch: some ten million packet-hops each."""
 
 

@@ -45,10 +45,10 @@
 //! Cycles that are not excluded here are detected at run time: [`crate::Totals::circular_waits`] counts them, and
 //! [`crate::Simulation::circular_wait`] lists the queues of one.
 
-use crate::topology::{Adjacency, Graph};
+use crate::topology::{Adjacency, Graph, UpDown};
 pub use fanin_cc::EscapeEntry as Entry;
 use fanin_units::{NodeId, PortId};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 /// Whether the lane's dependency graph has a cycle.
@@ -127,50 +127,10 @@ pub fn prove(graph: &Graph, entry: Entry) -> Report {
     Report { entry, verdict, around }
 }
 
-/// Whether the network has tiers as a Clos has, so that shortest paths to hosts go up and then down, and a lane that
-/// they follow has no cycle of dependencies: what [`prove`] finds with a search for each group of hosts, by one look at
-/// each link.
-///
-/// Links join neighbouring tiers, and all switches above a switch are of one kind: the same racks below them, and above
-/// them switches of one kind. With f(s) as the tier of a switch s for a host below it, and else 1 more than f of the
-/// switches above, each link changes f by at most 1. So f is the distance to the host, and a packet that has gone down
-/// is above its host and goes on down.
+/// Whether the network has tiers, so that a lane that follows shortest paths has no cycle of dependencies: a packet that
+/// goes down goes on down. [`prove`] finds the same with a search for each group of hosts.
 pub fn in_tiers(graph: &Graph) -> bool {
-    let (levels, adjacency) = (graph.levels(), graph.adjacency());
-    if graph.links.iter().any(|link| levels[link.a.ix()].abs_diff(levels[link.b.ix()]) != 1) {
-        return false;
-    }
-    let mut switches: Vec<NodeId> = (graph.hosts..graph.node_count()).map(NodeId).collect();
-    switches.sort_by_key(|switch| levels[switch.ix()]);
-    let switch = |node: NodeId| (node.0 - graph.hosts) as usize;
-    let racks = switches.iter().take_while(|switch| levels[switch.ix()] == 1).count();
-    // The racks below each switch, as bits.
-    let words = racks.div_ceil(64);
-    let mut below = vec![0u64; words * switches.len()];
-    for (rack, at) in switches.iter().enumerate() {
-        let own = switch(*at) * words;
-        if rack < racks {
-            below[own + rack / 64] |= 1 << (rack % 64);
-        }
-        for (_, up) in adjacency.of(*at).iter().filter(|(_, peer)| levels[peer.ix()] > levels[at.ix()]) {
-            let up = switch(*up) * words;
-            (0..words).for_each(|word| below[up + word] |= below[own + word]);
-        }
-    }
-    // By racks below, and by the kind above.
-    let mut kinds: BTreeMap<(&[u64], Option<usize>), usize> = BTreeMap::new();
-    let mut kind_of = vec![0; switches.len()];
-    for at in switches.iter().rev() {
-        let mut above = adjacency.of(*at).iter().filter(|(_, peer)| levels[peer.ix()] > levels[at.ix()]);
-        let kind = above.next().map(|(_, peer)| kind_of[switch(*peer)]);
-        if above.any(|(_, peer)| Some(kind_of[switch(*peer)]) != kind) {
-            return false;
-        }
-        let own = switch(*at) * words;
-        let next = kinds.len();
-        kind_of[switch(*at)] = *kinds.entry((&below[own..own + words], kind)).or_insert(next);
-    }
-    true
+    UpDown::of(graph).is_some()
 }
 
 /// Edges after which the search for the shortest cycle settles for any cycle.

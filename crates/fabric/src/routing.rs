@@ -11,10 +11,12 @@ use fanin_units::{NodeId, PortId, Time};
 use ports::{Access, Out};
 use search::Search;
 use std::collections::BTreeMap;
+use tiers::Tiers;
 
 mod ecmp;
 mod ports;
 mod search;
+mod tiers;
 
 pub use ports::Links;
 
@@ -135,21 +137,34 @@ impl Routes {
             of_group[host.group as usize].push(number);
         }
         let Self { ecmp, access, out, table, each, .. } = self;
-        let mut search = Search::new(links, (out, access), has_row, sizes);
+        let mut tiers = Tiers::of(links, out, has_row, sizes, ecmp);
+        let mut search = tiers.is_none().then(|| Search::new(links, (out, access), has_row, sizes));
         let rows = has_row.len();
-        // The columns of one block, one after the other.
-        let mut columns: Vec<u32> = Vec::new();
+        // The columns of one block, one after the other, and in which rows they may differ.
+        let (mut columns, mut touched): (Vec<u32>, Vec<bool>) = (Vec::new(), vec![tiers.is_none(); rows]);
         for block in 0..self.blocks as usize {
             columns.clear();
             let targets = representative.iter().skip(block << self.shift).take(1 << self.shift);
             for &target in targets {
                 let start = columns.len();
-                columns.resize(start + rows, NONE);
-                search.column(target, ecmp, &mut columns[start..]);
+                if let Some(tiers) = &mut tiers {
+                    columns.extend_from_slice(&tiers.upwards);
+                    tiers.column(target, ecmp, &mut columns[start..], |row| touched[row] = true);
+                } else if let Some(search) = &mut search {
+                    columns.resize(start + rows, NONE);
+                    search.column(target, ecmp, &mut columns[start..]);
+                }
             }
             // Writes them into the table: one entry for all groups of the block where they are alike.
             let groups = &of_group[block << self.shift..];
             for (row, node) in has_row.iter().enumerate() {
+                if let Some(tiers) = &tiers
+                    && !core::mem::take(&mut touched[row])
+                {
+                    let upwards = tiers.upwards[row];
+                    table[row * self.blocks as usize + block] = group_of(upwards, *node, &groups[0], ecmp, access, out);
+                    continue;
+                }
                 let found = || columns[row..].iter().step_by(rows).copied();
                 let (first, one_group) = (columns[row], columns.len() == rows);
                 table[row * self.blocks as usize + block] = if found().all(|of| of == first)
@@ -163,7 +178,8 @@ impl Routes {
                 };
             }
         }
-        (self.network_rtt, self.network_bdp) = search.farthest;
+        let farthest = tiers.map(|tiers| tiers.farthest).or(search.map(|search| search.farthest));
+        (self.network_rtt, self.network_bdp) = farthest.unwrap_or_default();
     }
 
     /// The same routes as the packets of a network choose among them: symmetric if so desired, and without source
@@ -441,7 +457,7 @@ fn group_of(found: u32, node: u32, hosts: &[u32], ecmp: &mut EcmpGroups, access:
 mod tests {
     use super::*;
     use crate::path::key;
-    use crate::topology::{Cable, Clos, Explicit, FatTree, NamedLink};
+    use crate::topology::{Cable, Clos, Explicit, FatTree, LeafSpine, NamedLink};
     use fanin_units::Rate;
 
     fn built(graph: &Graph) -> (Routes, Links<'_>) {
@@ -531,6 +547,38 @@ mod tests {
 
     fn expected_of(all: &[Vec<PortId>], to: u32) -> impl Iterator<Item = &Vec<PortId>> {
         all.iter().enumerate().filter(move |(node, _)| *node != to as usize).map(|(_, ports)| ports)
+    }
+
+    #[test]
+    fn networks_in_tiers_have_the_routes_of_a_search() {
+        let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
+        let leaf_spine = LeafSpine { leaves: 3, hosts: 1, spines: 2, host_link: link, fabric_link: link };
+        // Two links between each switch and the next above.
+        let parallel =
+            Clos { pods: 2, tors: 2, hosts: 2, uplinks: 4, aggs: 2, agg_uplinks: 2, cores: 1, ..Clos::hpcc() };
+        for graph in [
+            FatTree { k: 4, link }.build(),
+            FatTree { k: 6, link }.build(),
+            leaf_spine.build(),
+            parallel.build(),
+            Clos::hpcc().build(),
+        ] {
+            let graph = graph.unwrap();
+            let (searched, whole) = (Links::new(&graph, &[false]), Links::new(&graph, &[]));
+            for small in [0, u64::MAX] {
+                let build = |links| Routes::build_as(links, &Streams::new(1), (1500, 64), |port| PortIx(port.0), small);
+                let (searched, tiers) = (build(searched), build(whole));
+                for (from, to) in (0..graph.node_count()).flat_map(|from| (0..graph.hosts).map(move |to| (from, to))) {
+                    if from != to {
+                        let next =
+                            |routes: &Routes| routes.next(NodeId(from), NodeId(to), key(2, u64::from(from ^ to)));
+                        assert_eq!(next(&tiers), next(&searched), "from {from} to {to}");
+                    }
+                }
+                assert_eq!((tiers.network_rtt, tiers.network_bdp), (searched.network_rtt, searched.network_bdp));
+                assert_eq!(tiers.each.len(), searched.each.len());
+            }
+        }
     }
 
     #[test]

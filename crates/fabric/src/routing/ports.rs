@@ -16,6 +16,11 @@ impl<'a> Links<'a> {
         Self { graph, down }
     }
 
+    /// The network, if none can be down.
+    pub(super) fn whole(&self) -> Option<&'a Graph> {
+        self.down.is_empty().then_some(self.graph)
+    }
+
     pub(super) fn hosts(&self) -> u32 {
         self.graph.hosts
     }

@@ -17,6 +17,7 @@ mod star;
 #[cfg(test)]
 mod tests;
 mod tier;
+mod up_down;
 
 pub use clos::Clos;
 pub use draft::{Cable, MAX_DELAY, MAX_LINKS, MAX_NODES, TopologyError};
@@ -27,6 +28,7 @@ pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
 pub use star::Star;
 pub use tier::{Tier, Way};
+pub use up_down::UpDown;
 
 use fanin_units::{NodeId, PortId, Rate, Time};
 use std::collections::VecDeque;
