@@ -15,6 +15,9 @@ pub(super) struct Tiers<'a> {
     pub upwards: Vec<u32>,
     /// Row of each switch.
     row_of: Vec<u32>,
+    /// The ports of each node to the tier above, per node a range.
+    up: Vec<PortId>,
+    up_of: Vec<(u32, u32)>,
     /// Contribution to a round-trip time of the links above each tier.
     costs: Vec<Time>,
     rate: Rate,
@@ -58,12 +61,20 @@ impl<'a> Tiers<'a> {
         }
         let mut row_of = vec![u32::MAX; links.nodes() as usize];
         (0..).zip(has_row).for_each(|(row, node)| row_of[*node as usize] = row);
+        let (mut up, mut up_of) = (Vec::with_capacity(links.ports() as usize / 2), Vec::new());
+        for node in 0..links.nodes() {
+            let (start, level) = (up.len() as u32, shape.levels[node as usize]);
+            up.extend(out.of(node).iter().filter(|port| shape.levels[links.peer(**port).ix()] > level));
+            up_of.push((start, up.len() as u32));
+        }
         let mut tiers = Self {
             links,
             out,
             shape,
             upwards: Vec::new(),
             row_of,
+            up,
+            up_of,
             costs: costs.into_iter().flatten().collect(),
             rate: rate?,
             seen: vec![(u32::MAX, NONE); links.nodes() as usize],
@@ -72,27 +83,10 @@ impl<'a> Tiers<'a> {
             known: BTreeMap::new(),
             farthest: (Time::ZERO, 0),
         };
-        tiers.upwards = has_row
-            .iter()
-            .map(|node| {
-                let ports: Vec<PortId> = tiers.up(*node).collect();
-                tiers.group(&ports, ecmp)
-            })
-            .collect();
+        let Self { up, up_of, known, .. } = &mut tiers;
+        let upwards = has_row.iter().map(|node| group(known, up_in(up, up_of, *node), ecmp));
+        tiers.upwards = upwards.collect();
         Some(tiers)
-    }
-
-    /// The ports of a node to the tier above.
-    fn up(&self, node: u32) -> impl Iterator<Item = PortId> + use<'a> {
-        let (links, level) = (self.links, self.shape.levels[node as usize]);
-        let levels: Vec<PortId> = self
-            .out
-            .of(node)
-            .iter()
-            .copied()
-            .filter(|port| self.shape.levels[links.peer(*port).ix()] > level)
-            .collect();
-        levels.into_iter()
     }
 
     /// Writes the routes to a target into a column in which all switches send upwards, and calls `touched` with the rows
@@ -110,13 +104,8 @@ impl<'a> Tiers<'a> {
             let end = self.above.len();
             self.several.clear();
             for at in begin..end {
-                let node = self.above[at];
-                let level = self.shape.levels[node as usize];
-                for port in self.out.of(node) {
+                for port in up_in(&self.up, &self.up_of, self.above[at]) {
                     let up = self.links.peer(*port).0;
-                    if self.shape.levels[up as usize] < level {
-                        continue;
-                    }
                     let (seen, down) = &mut self.seen[up as usize];
                     if *seen != target {
                         (*seen, *down) = (target, port.reverse().0);
@@ -136,12 +125,10 @@ impl<'a> Tiers<'a> {
                 column[row] = self.seen[up as usize].1;
                 touched(row);
             }
-            let several = core::mem::take(&mut self.several);
-            for of_one in several.chunk_by(|a, b| a.0 == b.0) {
+            for of_one in self.several.chunk_by(|a, b| a.0 == b.0) {
                 let ports: Vec<PortId> = of_one.iter().map(|(_, port)| *port).collect();
-                column[self.row_of[of_one[0].0 as usize] as usize] = self.group(&ports, ecmp);
+                column[self.row_of[of_one[0].0 as usize] as usize] = group(&mut self.known, &ports, ecmp);
             }
-            self.several = several;
             begin = end;
         }
     }
@@ -150,37 +137,44 @@ impl<'a> Tiers<'a> {
     /// it that any switch above has.
     fn reaches(&mut self, rack: u32) {
         let (mut at, mut way, mut farthest) = (rack, self.costs[0] + self.costs[0], None);
-        let hosts = self.out.of(rack).len() - self.up(rack).count();
+        let up = |node| up_in(&self.up, &self.up_of, node);
+        let hosts = self.out.of(rack).len() - up(rack).len();
         if hosts > 1 {
             farthest = Some(way);
         }
-        while let Some(port) = self.up(at).next() {
+        while let Some(port) = up(at).first() {
             let cost = self.costs[self.shape.levels[at as usize] as usize];
-            let up = self.links.peer(port).0;
+            let next = self.links.peer(*port).0;
             way = way + cost + cost;
-            if self.shape.racks_below[up as usize] > self.shape.racks_below[at as usize] {
+            if self.shape.racks_below[next as usize] > self.shape.racks_below[at as usize] {
                 farthest = Some(way);
             }
-            at = up;
+            at = next;
         }
         if let Some(rtt) = farthest {
             self.farthest = (self.farthest.0.max(rtt), self.farthest.1.max(self.rate.bytes_in(rtt)));
         }
     }
+}
 
-    /// The group of next hops.
-    fn group(&mut self, ports: &[PortId], ecmp: &mut EcmpGroups) -> u32 {
-        match *ports {
-            [] => NONE,
-            [only] => only.0,
-            _ => match self.known.get(ports) {
-                Some(group) => *group,
-                None => {
-                    let group = ecmp.add(ports);
-                    self.known.insert(ports.to_vec(), group);
-                    group
-                }
-            },
-        }
+/// The ports of a node to the tier above, of those of all nodes.
+fn up_in<'u>(up: &'u [PortId], up_of: &[(u32, u32)], node: u32) -> &'u [PortId] {
+    let (start, end) = up_of[node as usize];
+    &up[start as usize..end as usize]
+}
+
+/// The group of next hops.
+fn group(known: &mut BTreeMap<Vec<PortId>, u32>, ports: &[PortId], ecmp: &mut EcmpGroups) -> u32 {
+    match *ports {
+        [] => NONE,
+        [only] => only.0,
+        _ => match known.get(ports) {
+            Some(group) => *group,
+            None => {
+                let group = ecmp.add(ports);
+                known.insert(ports.to_vec(), group);
+                group
+            }
+        },
     }
 }
