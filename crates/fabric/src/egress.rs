@@ -22,10 +22,9 @@ struct Counted {
     marked: u64,
     dropped: u64,
     trimmed: u64,
-    paused: Time,
-    pauses: u64,
-    credit_wait: Time,
-    credit_waits: u64,
+    /// How long, and how often, PFC held it up; where flow control is by credits, the lack of them.
+    held: Time,
+    holds: u64,
 }
 
 /// All ports of a partition.
@@ -171,15 +170,15 @@ impl Egress {
     /// Counters of a class at a port.
     pub fn counters(&self, out: PortIx, class: usize, now: Time) -> ClassCounters {
         let at = out.ix() * self.classes + class;
-        let Counted { marked, dropped, trimmed, paused, pauses, credit_wait, credit_waits } = self.counters[at];
-        let peak_queue = self.queues[at].peak;
-        let mut counters =
-            ClassCounters { marked, dropped, trimmed, peak_queue, paused, pauses, credit_wait, credit_waits };
+        let Counted { marked, dropped, trimmed, mut held, holds } = self.counters[at];
         if self.paused_since[at] != Time::NEVER {
-            let since = now.saturating_sub(self.paused_since[at]);
-            *if self.credits { &mut counters.credit_wait } else { &mut counters.paused } += since;
+            held += now.saturating_sub(self.paused_since[at]);
         }
-        counters
+        let none = (Time::ZERO, 0);
+        let ((paused, pauses), (credit_wait, credit_waits)) =
+            if self.credits { (none, (held, holds)) } else { ((held, holds), none) };
+        let peak_queue = self.queues[at].peak;
+        ClassCounters { marked, dropped, trimmed, peak_queue, paused, pauses, credit_wait, credit_waits }
     }
 
     /// Most data bytes ever queued at a port.
@@ -625,7 +624,7 @@ impl Egress {
     /// A PAUSE frame for a class arrived.
     pub fn count_pause<Q>(&mut self, core: &mut Core<Q>, out: PortIx, class: usize) {
         core.incident(self.ports[out.ix()].id, What::Paused(class as u8));
-        self.counters[out.ix() * self.classes + class].pauses += 1;
+        self.counters[out.ix() * self.classes + class].holds += 1;
     }
 
     /// The peer paused or resumed a class.
@@ -642,7 +641,7 @@ impl Egress {
         } else {
             port.paused &= !(1 << class);
             if *since != Time::NEVER {
-                self.counters[at].paused += now - *since;
+                self.counters[at].held += now - *since;
                 *since = Time::NEVER;
                 self.resumed_at[at] = now;
                 core.probes.see_pause(now, port.id, class as u8, false);
@@ -671,10 +670,10 @@ impl Egress {
         core.probes.see_pause(now, port.id, class as u8, lacks);
         let since = &mut self.paused_since[at];
         if lacks {
-            self.counters[at].credit_waits += 1;
+            self.counters[at].holds += 1;
             *since = now;
         } else {
-            self.counters[at].credit_wait += now - *since;
+            self.counters[at].held += now - *since;
             *since = Time::NEVER;
             self.resumed_at[at] = now;
         }
