@@ -201,9 +201,9 @@ fmt: $(BIN)/.packages-dev ## format Rust and Python
 bench: setup ## packet-hops per second on the fixed cases
 	$(BIN)/fanin bench
 
-side-by-side: setup ## other simulators beside ours, into docs/performance.md; with PEER_NS3=PROGRAM, PEER_HTSIM=DIR, PEER_UEC=PROGRAM
+side-by-side: setup ## other simulators beside ours, into docs/performance.md; with PEER_NS3=PROGRAM, PEER_HTSIM=DIR, PEER_UEC=PROGRAM, CASE=s5
 	$(BIN)/python -m bench side-by-side --doc $(if $(PEER_NS3),--ns3 $(PEER_NS3)) $(if $(PEER_HTSIM),--htsim $(PEER_HTSIM)) \
-		$(if $(PEER_UEC),--uec $(PEER_UEC)) \
+		$(if $(PEER_UEC),--uec $(PEER_UEC)) $(addprefix --case ,$(CASE)) \
 		$(if $(INPUTS),--inputs $(INPUTS))
 
 speed: setup ## packet-hops per second of the cases on one core and two, on a quiet machine, into docs/performance.md

@@ -67,8 +67,8 @@ def side_by_side_command(
         for one in CASES.values():
             print(f"{one.id}: {one.workload.about}; {one.workload.topology}, {one.workload.flows}")
         return
-    if doc and (case or scale != 1.0):
-        raise RunError("--doc is about all cases as they are; leave --case and --scale out")
+    if doc and scale != 1.0:
+        raise RunError("--doc is about cases as they are; leave --scale out")
     others: list[peers.Peer] = []
     if ns3 is not None:
         others.append(peers.Ns3(ns3.resolve()))
@@ -90,6 +90,8 @@ def side_by_side_command(
         repeat=repeat,
         say=lambda text: to_stderr.print(text, highlight=False, markup=False),
     )
+    if case and (out / report.SIDE_BY_SIDE).exists():
+        measured = side_by_side.joined(side_by_side.load(out / report.SIDE_BY_SIDE), measured)
     side_by_side.save(measured, out / report.SIDE_BY_SIDE)
     Console(width=None if sys.stdout.isatty() else 200).print(side_by_side.table(measured), highlight=False)
     print(f"inputs {measured['inputs'] or 'none'}; written to {out / report.SIDE_BY_SIDE}")

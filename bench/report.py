@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import budget, scale, side_by_side, speed
+from bench import budget, peers, scale, side_by_side, speed
 from bench.scenarios import CASES, WORKLOADS
 from fanin.run_folder import RunError
-from fanin.style import BLUE, GREEN, VERMILLION
+from fanin.style import BLUE, GREEN, PURPLE, SKY, VERMILLION
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results"
@@ -64,7 +64,9 @@ def side_by_side_section(path: Path) -> str:
     for work in WORKLOADS.values():
         of_work = [row for row in rows if CASES[row["case"]].workload is work]
         if of_work:
-            parts += [f"**{work.id.capitalize()}: {work.about}**", _table(of_work, rows)]
+            earlier = sorted({row["measured"] for row in of_work if "measured" in row})
+            date = f" (measured {', '.join(earlier)})" if earlier else ""
+            parts += [f"**{work.id.capitalize()}: {work.about}**{date}", _table(of_work, rows)]
     notes = [f"* {row['case']}, {row['who']}: {row['note']}." for row in rows if row["note"]]
     parts += ["\n".join(notes)] if notes else []
     parts += ["\n".join(f"* Not measured: {problem}" for problem in report["problems"])] if report["problems"] else []
@@ -90,7 +92,13 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    styles = {side_by_side.OURS: BLUE, "ns-3 HPCC": VERMILLION, "htsim": GREEN}
+    styles = {
+        side_by_side.OURS: BLUE,
+        peers.NS3: VERMILLION,
+        peers.HTSIM: GREEN,
+        peers.EXACT: SKY,
+        peers.UEC: PURPLE,
+    }
     shown = [case for case in CASES if any(row["case"] == case for row in rows)]
     figure = Figure(figsize=(12.5, 5.2), layout="constrained")
     axes = figure.subplots()

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
 from bench import inputs as files
 from bench import ours, peers
@@ -46,6 +46,8 @@ class Row(TypedDict):
     fct_us: list[float]
     """Completion times until the last ACK: smallest, median, largest; empty without any."""
     note: str
+    measured: NotRequired[str]
+    """Date, UTC, where that is not the report's."""
 
 
 class Report(TypedDict):
@@ -232,6 +234,16 @@ def load(path: Path) -> Report:
     """Reads an earlier measurement; raises `OSError` if there is none."""
     report: Report = json.loads(path.read_text(encoding="utf-8"))
     return report
+
+
+def joined(earlier: Report, now: Report) -> Report:
+    """A new measurement with the rows of an earlier one whose cases it has not, in the order of the cases."""
+    cases = {row["case"] for row in now["rows"]}
+    date = earlier["measured"]
+    kept = [Row(**{"measured": date, **row}) for row in earlier["rows"] if row["case"] not in cases]
+    order = list(CASES)
+    rows = sorted([*kept, *now["rows"]], key=lambda row: order.index(row["case"]))
+    return Report(**{**now, "rows": rows})
 
 
 def save(report: Report, path: Path) -> None:

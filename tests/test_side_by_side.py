@@ -213,9 +213,19 @@ def test_unknown_cases_are_refused(tmp_path: Path) -> None:
     assert done.stderr.startswith('error: no case "s9"; the cases are s1-hpcc-4000, ')
 
 
-def test_the_page_is_about_all_cases_as_they_are() -> None:
-    with pytest.raises(RunError, match="leave --case and --scale out"):
-        side_by_side_command(doc=True, case=["s1"])
+def test_the_page_is_about_cases_as_they_are() -> None:
+    with pytest.raises(RunError, match="leave --scale out"):
+        side_by_side_command(doc=True, scale=0.5)
+
+
+def test_cases_that_were_not_run_keep_their_rows_and_date() -> None:
+    earlier = side_by_side.load(report.RESULTS / report.SIDE_BY_SIDE)
+    again = [row for row in earlier["rows"] if row["case"] == "s2-hpcc-1000"]
+    joined = side_by_side.joined(earlier, side_by_side.Report(**{**earlier, "measured": "2030-01-01", "rows": again}))
+    assert [row["case"] for row in joined["rows"]] == [row["case"] for row in earlier["rows"]]
+    dates = {row["case"]: row.get("measured", joined["measured"]) for row in joined["rows"]}
+    assert dates.pop("s2-hpcc-1000") == again[0].get("measured", "2030-01-01")
+    assert set(dates.values()) <= {earlier["measured"], *(row.get("measured", "") for row in earlier["rows"])}
 
 
 def test_figures_are_of_cases_and_say_what_the_survey_says() -> None:
