@@ -252,15 +252,20 @@ def brief(rows: Sequence[Compared]) -> list[str]:
 def draw(rows: Sequence[Compared], path: Path) -> None:
     """The last completions of both, case by case."""
     names = list(dict.fromkeys(row.case for row in rows))
-    figure, axes = plt.subplots(1, len(names), figsize=(3.2 * len(names), 3.4), layout="constrained", squeeze=False)
-    for panel, name in zip(axes[0], names, strict=True):
+    across = min(4, len(names))
+    down = math.ceil(len(names) / across)
+    figure, axes = plt.subplots(down, across, figsize=(3.2 * across, 3.2 * down), layout="constrained", squeeze=False)
+    for spare in axes.flat[len(names) :]:
+        spare.axis("off")
+    for panel, name in zip(axes.flat, names, strict=False):
         mine = [row for row in rows if row.case == name]
         for at, row in enumerate(mine):
             for shift, samples, colour in ((-0.15, row.uet, "tab:gray"), (0.15, row.fabric, "tab:blue")):
                 panel.plot([at + shift] * len(samples), [one.last_us for one in samples], ".", color=colour, alpha=0.6)
         panel.set_xticks(range(len(mine)), [row.balancer for row in mine], rotation=30)
         panel.set_title(name)
-    axes[0][0].set_ylabel("last completion, us")
+    for row in axes:
+        row[0].set_ylabel("last completion, us")
     axes[0][0].plot([], [], ".", color="tab:gray", label="uet-htsim's network")
     axes[0][0].plot([], [], ".", color="tab:blue", label="ordinary network")
     axes[0][0].legend()

@@ -127,8 +127,8 @@ pub fn prove(graph: &Graph, entry: Entry) -> Report {
     Report { entry, verdict, around }
 }
 
-/// Whether the network has tiers, so that a lane that follows shortest paths has no cycle of dependencies: a packet that
-/// goes down goes on down. [`prove`] finds the same with a search for each group of hosts.
+/// Whether the network has tiers, so that a lane that follows shortest paths has no cycle of dependencies: a packet
+/// that goes down goes on down. [`prove`] finds the same with a search for each group of hosts.
 pub fn in_tiers(graph: &Graph) -> bool {
     UpDown::of(graph).is_some()
 }

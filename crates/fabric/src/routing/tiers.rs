@@ -89,8 +89,8 @@ impl<'a> Tiers<'a> {
         Some(tiers)
     }
 
-    /// Writes the routes to a target into a column in which all switches send upwards, and calls `touched` with the rows
-    /// of those that do not.
+    /// Writes the routes to a target into a column in which all switches send upwards, and calls `touched` with the
+    /// rows of those that do not.
     pub fn column(&mut self, target: u32, ecmp: &mut EcmpGroups, column: &mut [u32], mut touched: impl FnMut(usize)) {
         let rack = self.links.peer(self.out.of(target)[0]).0;
         self.reaches(rack);
