@@ -143,14 +143,18 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// All ports; the first links from cores downwards are slow, if that is asked for.
+    /// All ports; the first links from cores downwards are slow, if that is asked for; in a network of two tiers all
+    /// links of the first spines, in both directions.
     fn build_ports(&mut self, slow_links: u32) {
         let Settings { queue, ecn, rccc, .. } = self.settings;
-        let each = self.topology.pod_aggregations;
+        let (each, tiers) = (self.topology.pod_aggregations, self.topology.tiers);
         for cable in &self.cables[self.topology.hosts as usize..] {
             let to_host = matches!(cable.to, Node::Host(_));
             let slow = match (cable.from, cable.to) {
                 (Node::Core(core), Node::Aggregation(a)) => core / each + a * each < slow_links,
+                (Node::Tor(_), Node::Aggregation(a)) | (Node::Aggregation(a), Node::Tor(_)) => {
+                    tiers == 2 && a < slow_links
+                }
                 _ => false,
             };
             let share = if slow { 0.25 } else { 1.0 };
@@ -158,10 +162,26 @@ impl<'a> Network<'a> {
             let marks = (!(rccc && to_host)).then_some((part(ecn.0), part(ecn.1)));
             self.ports.push(Port::new(part(queue), marks, ps_per_byte(cable.rate as f64 * share), to_host));
         }
+        if tiers == 2 && slow_links > 0 {
+            self.print_slow_spines(slow_links);
+        }
         for a in 0..self.topology.aggregations() {
             for l in (0..self.topology.cores_each).filter(|l| l + a * each < slow_links) {
                 for b in 0..self.topology.core_bundle() {
                     self.print(&format!("Adding link failure for agg_sw {a} l {l} b {b}"));
+                }
+            }
+        }
+    }
+
+    fn print_slow_spines(&mut self, slow_links: u32) {
+        let rate = self.cables.iter().find(|cable| matches!(cable.from, Node::Aggregation(_)));
+        let speed = six_digits(rate.map_or(0.0, |cable| cable.rate as f64 * 0.25 / 1e9));
+        for tor in 0..self.topology.tors() {
+            for spine in 0..slow_links.min(self.topology.aggregations()) {
+                for b in 0..self.topology.rack_bundle() {
+                    self.print(&format!("Failure: US{spine}->LS_{tor}({b}) linkspeed set to {speed}"));
+                    self.print(&format!("Failure: LS{tor}->US{spine}({b}) linkspeed set to {speed}"));
                 }
             }
         }

@@ -43,9 +43,6 @@ impl Setup {
             let what = format!("Nodes is {nodes} and the topology has {hosts} hosts; they must be at most as many");
             return error(Place::Matrix(0), what);
         }
-        if options.slow_links > 0 && topology.tiers == 2 {
-            return error(Place::Options, "-failed needs a network of three tiers; leave it out, or -tiers 2");
-        }
         let triggered = matrix.connections.iter().find(|c| c.start_us.is_none() || c.done.is_some());
         if let Some(triggered) = triggered.filter(|_| options.reuse) {
             let what = "a trigger with -conn_reuse cannot run, and aborts the original; leave one of them out";

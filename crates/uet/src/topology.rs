@@ -359,6 +359,11 @@ impl Topology {
         self.pod_aggregations * self.tier[1].bundle
     }
 
+    /// Links between a switch of the lowest tier and one of the second.
+    pub fn rack_bundle(&self) -> u32 {
+        self.tier[1].bundle
+    }
+
     fn lower_links(&self) -> u32 {
         self.tors() * self.tor_links()
     }

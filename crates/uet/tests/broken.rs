@@ -124,7 +124,6 @@ fn errors_say_what_would_be_right() {
             "Nodes 16\n0->1 trigger 1 size 1\ntrigger id 1 oneshot\n",
             "matrix:2: a trigger with -conn_reuse",
         ),
-        ("-tiers 2 -failed 1", "Nodes 8\n0->1 start 0 size 1\n", "options: -failed needs a network of three tiers"),
         (
             "-q 3 -ecn 1 4",
             "Nodes 16\n0->1 start 0 size 1\n",

@@ -81,6 +81,7 @@ runs! {
     ctrl_loss_both: "lost ACKs, pulls and headers, and requests for credit",
     lost_header_nscc: "dropped headers and timeouts at queues of one packet",
     slow_link_rccc: "reordering behind slow links, and feedback of paths",
+    slow_spine_nscc: "a spine of two tiers all of whose links are slow",
     outcast_both: "several senders at one NIC",
     perm16_reps_ack1_rccc: "REPS with an ACK for each packet",
     reps_freeze_rccc: "REPS after timeouts",
