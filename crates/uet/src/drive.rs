@@ -12,11 +12,19 @@ use crate::topology::Node;
 impl Network<'_> {
     /// Does the next event, after the triggers that have fired; tells whether there was one.
     pub(crate) fn step(&mut self) -> bool {
-        while let Some(s) = self.fired.pop() {
+        while let Some(at) = self.fired.pop() {
+            let (s, message) = self.reused.get(at as usize).map_or((at, None), |&(s, message)| (s, Some(message)));
             let line = format!("{} activate", self.senders[s as usize].name);
             self.print(&line);
-            self.start(s);
-            self.send_first(s);
+            if let Some(message) = message {
+                self.beyond("a trigger starts a message of a reused connection");
+                let now = self.events.now();
+                self.sender(s).messages.triggered(now, message);
+                self.messages_due(s);
+            } else {
+                self.start(s);
+                self.send_first(s);
+            }
         }
         let Some(event) = self.events.pop() else { return false };
         if !matches!(event, Event::Timeout(..) | Event::Probe(..)) {

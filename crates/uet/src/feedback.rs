@@ -92,6 +92,16 @@ impl Network<'_> {
     }
 
     fn finish_if_done(&mut self, s: u32) {
+        self.finish_if_whole(s);
+        loop {
+            let sender = self.sender(s);
+            let Some(trigger) = sender.messages.ended(sender.acknowledged) else { break };
+            self.beyond("a message of a reused connection activates a trigger");
+            self.activate(trigger);
+        }
+    }
+
+    fn finish_if_whole(&mut self, s: u32) {
         let (mss, reuse, now, time) = (self.settings.mss as u64, self.reuse, self.events.now(), self.time());
         let sender = self.sender(s);
         let bytes = u64::from(sender.cumulative).saturating_sub(sender.counters.rts) * mss;

@@ -11,6 +11,7 @@ use fanin_cc::uet::{Parameters, Window as Nscc};
 use crate::digits::six_digits;
 use crate::events::{Event, Events};
 use crate::matrix::{Firing, Matrix, Trigger};
+use crate::messages::Message;
 use crate::nic::{HostQueue, Nic};
 use crate::options::Options;
 use crate::packet::{Packets, Type};
@@ -63,7 +64,10 @@ pub struct Network<'a> {
     pub(crate) receivers: Vec<Receiver>,
     /// Triggers, and how often each was activated.
     triggers: Vec<(Trigger, u32)>,
+    /// What triggers have started and has not begun: connections of the matrix.
     pub(crate) fired: Vec<u32>,
+    /// With reused connections, the sender and the message of each connection of the matrix.
+    pub(crate) reused: Vec<(u32, Message)>,
     pub(crate) reuse: bool,
     pub(crate) trims: bool,
     pub(crate) trim_size: u32,
@@ -106,6 +110,7 @@ impl<'a> Network<'a> {
             receivers: Vec::new(),
             triggers: setup.matrix.triggers.iter().map(|trigger| (trigger.clone(), 0)).collect(),
             fired: Vec::new(),
+            reused: Vec::new(),
             reuse: options.reuse,
             trims: !options.disable_trim,
             trim_size: options.trim_size,
@@ -221,11 +226,23 @@ impl<'a> Network<'a> {
                 self.first_window = most;
                 let flow = FIRST_FLOW.wrapping_add(s.wrapping_mul(2));
                 let (flow, back) = line.id.map_or((flow, flow.wrapping_add(1)), |id| (id, id));
-                self.senders.push(Sender::new(line, flow, Nscc::new(base, most, window), paths));
+                let mut sender = Sender::new(line, flow, Nscc::new(base, most, window), paths);
+                sender.done_trigger = sender.done_trigger.filter(|_| !options.reuse);
+                self.senders.push(sender);
                 self.receivers.push(Receiver::new(back, line.to, line.from));
             }
-            let Some(start) = start else { continue };
-            if options.reuse && self.senders[s as usize].messages.add(start, line.size) {
+            let message = Message { size: line.size, done: line.done };
+            if options.reuse {
+                self.reused.push((s, message));
+            }
+            let messages = &mut self.senders[s as usize].messages;
+            let Some(start) = start else {
+                if options.reuse {
+                    messages.await_trigger();
+                }
+                continue;
+            };
+            if options.reuse && messages.add(start, message) {
                 self.events.at(start, Event::Messages(s));
             }
             if known.is_none() {

@@ -43,11 +43,6 @@ impl Setup {
             let what = format!("Nodes is {nodes} and the topology has {hosts} hosts; they must be at most as many");
             return error(Place::Matrix(0), what);
         }
-        let triggered = matrix.connections.iter().find(|c| c.start_us.is_none() || c.done.is_some());
-        if let Some(triggered) = triggered.filter(|_| options.reuse) {
-            let what = "a trigger with -conn_reuse cannot run, and aborts the original; leave one of them out";
-            return error(Place::Matrix(triggered.line), what);
-        }
         let mss = u64::from(options.mtu) - 64;
         let packets = matrix.connections.iter().map(|c| c.size / mss);
         let largest = if options.reuse { packets.sum() } else { packets.max().unwrap_or(0) };

@@ -120,11 +120,6 @@ fn errors_say_what_would_be_right() {
             "matrix:2: no link is left from AGG 0 to pod 1; let fewer fail",
         ),
         (
-            "-conn_reuse",
-            "Nodes 16\n0->1 trigger 1 size 1\ntrigger id 1 oneshot\n",
-            "matrix:2: a trigger with -conn_reuse",
-        ),
-        (
             "-q 3 -ecn 1 4",
             "Nodes 16\n0->1 start 0 size 1\n",
             "options: -ecn: marks reach up to 4 packets and a queue has 3;",
@@ -203,4 +198,36 @@ fn a_run_goes_on_where_the_original_aborts() {
     assert_eq!(results.beyond.map(|beyond| beyond.at), Some(17_010_720));
     // As long after the second message's start as the first one took.
     assert_eq!(results.flows[0].finished, Some(500_000_000 + 17_010_720));
+}
+
+/// The original aborts on them; here a message of a reused connection starts when its trigger fires, and activates its
+/// own once as much of the connection is acknowledged as reaches up to its end.
+#[test]
+fn triggers_start_messages_of_reused_connections() {
+    let matrix = "Nodes 16\n0->1 id 1 start 0 size 40860 send_done_trigger 1\n\
+                  2->3 id 2 trigger 1 size 8172 send_done_trigger 2\n0->1 id 1 trigger 2 size 4086\n\
+                  0->1 id 1 trigger 9 size 1\ntrigger id 1 oneshot\ntrigger id 2 oneshot\ntrigger id 9 oneshot\n";
+    let mut lines = Vec::new();
+    let options = Options::parse("-sender_cc_only -conn_reuse -end 1000".split_whitespace()).unwrap();
+    let setup = Setup::new(options, &matrix.replace("0->1 id 1 trigger 9 size 1\n", ""), None).unwrap();
+    let results = setup.run(&mut |line| lines.push(line.to_owned()), None, &mut |_| true);
+    let order = ["Trigger 1 fired, 1 targets", "Uec_2_3 activate", "Trigger 2 fired, 1 targets", "Uec_0_1 activate"];
+    let found: Vec<&str> = lines.iter().map(String::as_str).filter(|line| order.contains(line)).collect();
+    assert_eq!(found, order);
+    let ended = |name: &str, messages: usize, bytes: u64| {
+        let with = format!("total messages {messages} ");
+        let line = lines.iter().find(|line| line.starts_with(name) && line.contains("finished"));
+        assert!(
+            line.is_some_and(|line| line.contains(&with) && line.contains(&format!("total bytes {bytes}"))),
+            "{line:?}"
+        );
+    };
+    ended("Flow Uec_0_1", 2, 44_946);
+    ended("Flow Uec_2_3", 1, 8172);
+    assert!(results.beyond.is_some(), "there is no reference");
+    // A message whose trigger never fires leaves its connection open.
+    let setup = Setup::new(Options::parse("-conn_reuse -end 1000".split_whitespace()).unwrap(), matrix, None).unwrap();
+    let mut finished = 0;
+    setup.run(&mut |line| finished += usize::from(line.contains("finished at")), None, &mut |_| true);
+    assert_eq!(finished, 1);
 }
