@@ -173,6 +173,13 @@ def test_where_the_original_aborts_a_run_has_no_reference(pair: Path) -> None:
     assert "there is no reference: uet-htsim aborts there, since all messages so far" in result.warnings[0]
     (row,) = result.flows().iter_rows(named=True)
     assert (row["bytes"], row["completion_ps"] > 500_000_000, row["slowdown"]) == (81_720, True, None)
+    first, second = "0->5 id 1 start 0 size 40860 send_done_trigger 1\n", "0->5 id 1 trigger 1 size 40860\n"
+    pair.write_text(f"Nodes 16\n{first}{second}trigger id 1 oneshot\n")
+    result = fanin.run_uec(pair, options="-conn_reuse", progress=False)
+    assert "uet-htsim aborts there, since" in result.warnings[0]
+    (row,) = result.flows().iter_rows(named=True)
+    # Twice what one of them takes, as the second starts when the first is acknowledged.
+    assert (row["bytes"], row["completion_ps"] == pytest.approx(2 * 17_010_720, rel=0.02)) == (81_720, True)
 
 
 def test_loss_recovery_has_no_reference(pair: Path) -> None:
@@ -197,7 +204,6 @@ BROKEN: dict[str, tuple[str | bytes, str | None, str, str]] = {
     "hosts": (PAIR, TOPO, "", "pair.cm: Nodes is 16 and the topology has 8 hosts; they must be at most as many"),
     "topology": (PAIR, TOPO.replace("Tiers 2", "Tiers two"), "", "t.topo:2: Tiers has two; it needs a whole number"),
     "failure": (PAIR + "failure switch_type AGG switch_id 0 link_id 1\n", None, "", "pair.cm:5: AGG 0 has no link 1"),
-    "reuse": (LATE, None, "-conn_reuse", "pair.cm:4: a trigger with -conn_reuse cannot run, and aborts the original"),
     "empty": ("", None, "", "pair.cm: Nodes is 0; it is from 2 to 32768"),
 }
 

@@ -51,7 +51,12 @@ impl Messages {
 
     /// The next trigger of a message that has ended once so much payload is acknowledged.
     pub fn ended(&mut self, acknowledged: u64) -> Option<u32> {
-        self.ends.pop_front_if(|(end, _)| *end <= acknowledged).map(|(_, trigger)| trigger)
+        let &(end, trigger) = self.ends.front()?;
+        if end > acknowledged {
+            return None;
+        }
+        self.ends.pop_front();
+        Some(trigger)
     }
 
     /// Makes the messages of a time due; returns the payload of each.
