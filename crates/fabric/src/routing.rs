@@ -565,6 +565,9 @@ mod tests {
         ] {
             let graph = graph.unwrap();
             let (searched, whole) = (Links::new(&graph, &[false]), Links::new(&graph, &[]));
+            let mut ecmp = EcmpGroups::of_ports(whole.ports());
+            assert!(Tiers::of(whole, &Out::new(&whole), &[], (1500, 64), &mut ecmp).is_some(), "{graph:?}");
+            assert!(Tiers::of(searched, &Out::new(&searched), &[], (1500, 64), &mut ecmp).is_none());
             for small in [0, u64::MAX] {
                 let build = |links| Routes::build_as(links, &Streams::new(1), (1500, 64), |port| PortIx(port.0), small);
                 let (searched, tiers) = (build(searched), build(whole));
