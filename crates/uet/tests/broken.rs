@@ -222,6 +222,14 @@ fn triggers_start_messages_of_reused_connections() {
             "{line:?}"
         );
     };
+    // The trigger fires when the last byte of its message is acknowledged, not before.
+    let mut alone = None;
+    let options = Options::parse("-sender_cc_only -end 1000".split_whitespace()).unwrap();
+    let setup = Setup::new(options, "Nodes 16\n0->1 id 1 start 0 size 40860\n", None).unwrap();
+    let at = |line: &str, word: &str| Some(line.split_once(word)?.1.split(' ').next()?.to_owned());
+    setup.run(&mut |line| alone = at(line, " finished at ").or(alone.take()), None, &mut |_| true);
+    let start = lines.iter().find(|line| line.starts_with("Flow Uec_2_3")).and_then(|line| at(line, " starting at "));
+    assert!(start.is_some() && start == alone, "{start:?} {alone:?}");
     ended("Flow Uec_0_1", 2, 44_946);
     ended("Flow Uec_2_3", 1, 8172);
     assert!(results.beyond.is_some(), "there is no reference");
