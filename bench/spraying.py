@@ -85,7 +85,7 @@ class Network:
         network["trimming"]["headers"] = f"{2 * packets * MTU} B"
         network["marking"] |= {"min": f"{low} B", "max": f"{high} B"}
         if self.slow:
-            # There the queue of such a link has a quarter of the room as well; here all queues have the same.
+            network["buffer"]["by_rate"] = [{"rate": "25 Gbps", "per_port": f"{packets * MTU // 4} B"}]
             network["links"] = [{"between": list(ends), "speed": 0.25} for ends in self.slow_links()]
             marking = {**network["marking"], "min": f"{low // 4} B", "max": f"{high // 4} B"}
             network["marking_by_rate"] = [{"rate": "25 Gbps", "marking": marking}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from fanin import _core
 from fanin.runs import Job, SchemeLike, SpecLike
@@ -104,9 +104,18 @@ class Headroom(TypedDict):
     xon_bytes: int
 
 
+class BufferOf(TypedDict):
+    """The buffer of a class at ports of one rate."""
+
+    rate_bps: int
+    buffer_bytes: int | None
+    alpha: float | None
+
+
 class Class(TypedDict):
-    """The queues and buffers of a class. `buffer_bytes` is that of each port, or of its pool at each switch. `weight`
-    is None where ports send a packet of each class in turn."""
+    """The queues and buffers of a class. `buffer_bytes` is that of each port, or of its pool at each switch;
+    `buffer_by_rate`, if there, has the limits at ports of rates with others. `weight` is None where ports send a packet
+    of each class in turn."""
 
     name: str
     lossless: bool
@@ -116,6 +125,7 @@ class Class(TypedDict):
     buffer: str
     buffer_bytes: int | None
     alpha: float | None
+    buffer_by_rate: NotRequired[list[BufferOf]]
     priority: int | None
     weight: int | None
     marking: list[Marking]
@@ -347,18 +357,24 @@ def _marking(explained: Explanation) -> Table:
     return _fill(made, rows)
 
 
+def _room(limit: int | None, alpha: float | None) -> tuple[str, str]:
+    return "no limit" if limit is None else size(limit), "-" if alpha is None else f"{alpha:g}"
+
+
 def _buffers(explained: Explanation) -> list[Table]:
     weighted = any(of["weight"] is not None for of in explained["classes"])
     columns = ("priority", "weight") if weighted else ()
     made = _new("Buffers", "class", "protected", "policy", "bytes", "alpha", *columns)
     rows = []
     for of in explained["classes"]:
-        limit = "no limit" if of["buffer_bytes"] is None else size(of["buffer_bytes"])
-        alpha = "-" if of["alpha"] is None else f"{of['alpha']:g}"
         turns = ["-" if of["priority"] is None else str(of["priority"]), str(of["weight"])] if weighted else []
         left = of["trimmed_bytes"]
         lost = "no (drops)" if left is None else f"no (cuts to {size(left)})"
-        rows.append([of["name"], "PFC" if of["lossless"] else lost, of["buffer"], limit, alpha, *turns])
+        kept = "PFC" if of["lossless"] else lost
+        rows.append([of["name"], kept, of["buffer"], *_room(of["buffer_bytes"], of["alpha"]), *turns])
+        for own in of.get("buffer_by_rate", []):
+            at = f"at {rate(own['rate_bps'])}"
+            rows.append([at, kept, of["buffer"], *_room(own["buffer_bytes"], own["alpha"]), *turns])
     _fill(made, rows)
     if not any(of["pfc"] for of in explained["classes"]):
         return [made]

@@ -11,8 +11,9 @@ use fanin_engine::prefetch;
 
 /// The accounts of all switches of a partition.
 pub(crate) struct Buffers {
-    /// The limit of each class.
     plan: Plan,
+    /// The limit of each class, where it is the same at all ports.
+    limits: Vec<Option<Limit>>,
     /// The pools of each switch, as many as in the plan.
     pools: Vec<Pool>,
     /// Bytes held per ingress port and class.
@@ -66,7 +67,9 @@ impl Buffers {
         let response = config.pauses.response;
         let needed = |p: &Port| pfc::headroom(p.rate, (p.delay, response), largest as u64, pause);
         let headroom = |p: &Port| wanted.unwrap_or_else(|| needed(p));
-        let plan = Plan::new(&config.buffer, &config.classes, &config.packet);
+        let plan = Plan::new(&config.buffer, &config.buffer_by_rate, &config.classes, &config.packet);
+        let same = |class: usize| plan.by_rate.iter().all(|(_, limits)| limits[class] == plan.limits[class]);
+        let limits = plan.limits.iter().enumerate().map(|(class, limit)| same(class).then_some(*limit)).collect();
         let mut pools = Vec::with_capacity(switches.len() * plan.pools.len());
         for of_switch in switches {
             let per_class: u64 = of_switch.iter().map(|p| headroom(&ports[p.ix()])).sum();
@@ -76,13 +79,19 @@ impl Buffers {
             }
         }
         let classes = config.classes.len() + 1;
-        let ingress = |p: &Port| Ingress { reserved: headroom(p), switch: p.home, ..Ingress::default() };
+        let ingress = |p: &Port| Ingress {
+            reserved: headroom(p),
+            switch: p.home,
+            row: plan.row(p.rate) as u8,
+            ..Ingress::default()
+        };
         Self {
             ingress: ports.iter().flat_map(|p| std::iter::repeat_n(ingress(p), classes)).collect(),
             leaving: vec![None; if config.release == Release::LastBit { ports.len() } else { 0 }],
             lossless: config.classes_with(|class| class.lossless),
             headers: config.trimming.map_or(u64::MAX, |trimming| trimming.headers),
             plan,
+            limits,
             pools,
             classes,
             largest,
@@ -112,6 +121,17 @@ impl Buffers {
         &mut self.ingress[ingress.ix() * self.classes + class]
     }
 
+    /// The limit of a class at a port.
+    #[inline(always)]
+    fn limit(&self, port: PortIx, class: usize) -> Limit {
+        self.limits[class].unwrap_or_else(|| self.limit_by_rate(port, class))
+    }
+
+    #[cold]
+    fn limit_by_rate(&self, port: PortIx, class: usize) -> Limit {
+        self.plan.limits_of(self.ingress[port.ix() * self.classes + class].row.into())[class]
+    }
+
     #[inline(always)]
     fn pool(&mut self, switch: u32, pool: usize) -> &mut Pool {
         &mut self.pools[switch as usize * self.plan.pools.len() + pool]
@@ -122,8 +142,9 @@ impl Buffers {
     #[inline(always)]
     pub fn admit(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
         let Request { switch, ingress, class, wire, out, leaves_in } = *request;
-        let limit = self.plan.limits[class];
-        if self.lossless & 1 << class == 0 {
+        let lossy = self.lossless & 1 << class == 0;
+        let limit = self.limit(if lossy { out } else { ingress }, class);
+        if lossy {
             match limit {
                 // Only control comes here, where packets are trimmed.
                 Limit::None if class == 0 && egress.queue(out, 0).bytes + wire > self.headers => {
@@ -180,8 +201,9 @@ impl Buffers {
             return None;
         }
         let (ingress, class, wire) = (PortIx(packet.ingress()), packet.ingress_class(), packet.wire() as u64);
-        let limit = self.plan.limits[class];
+        let limit = self.limit(ingress, class);
         if self.lossless & 1 << class == 0 {
+            // It is the same pool at ports of all rates.
             if let Limit::Pool { pool, .. } = limit {
                 let switch = self.held(ingress, class).switch;
                 self.pool(switch, pool).used -= wire;
@@ -248,7 +270,7 @@ impl Buffers {
     pub fn most_of(&self, ingress: PortIx, class: usize) -> u64 {
         let held = &self.ingress[ingress.ix() * self.classes + class];
         let lossless = self.lossless & 1 << class != 0;
-        match self.plan.limits[class] {
+        match self.limit(ingress, class) {
             Limit::None | Limit::Credits => u64::MAX,
             Limit::Port { bytes, .. } if lossless => bytes.saturating_sub(held.reserved),
             Limit::Port { bytes, .. } => bytes,

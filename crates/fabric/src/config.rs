@@ -27,6 +27,8 @@ pub struct NetworkConfig {
     pub classes: Vec<ClassConfig>,
     /// How switches buffer.
     pub buffer: BufferPolicy,
+    /// Buffers of the same kind, a pool of the same size, that hold at ports of these rates instead, each rate once.
+    pub buffer_by_rate: Vec<(Rate, BufferPolicy)>,
     /// When buffer space is released.
     pub release: Release,
     /// Time from a link failure until its ends detect it, drop the packets queued for it and compute new routes.

@@ -20,6 +20,8 @@ pub struct Ingress {
     pub paused: bool,
     /// The switch, by its row.
     pub switch: u32,
+    /// The row of its rate among the limits of the buffers.
+    pub row: u8,
 }
 
 /// An ingress's decision on a packet.

@@ -1,8 +1,9 @@
 //! Buffer limits of a switch: static shares per port, or pools with dynamic thresholds, common or of one class.
 
 use crate::config::{BufferPolicy, ClassConfig, PacketSizes};
+use fanin_units::Rate;
 
-/// The limit of a class, the same at every switch.
+/// The limit of a class at ports of a rate, the same at every switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// No limit.
@@ -28,8 +29,10 @@ pub enum Limit {
 /// The buffers of a network: the limit of each class, and the sizes of a switch's pools.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// By class from 0, control, which has no limit.
+    /// By class from 0, control, which has no limit. At ports whose rate is not in `by_rate`.
     pub limits: Vec<Limit>,
+    /// The same for ports of certain rates.
+    pub by_rate: Vec<(Rate, Vec<Limit>)>,
     /// Bytes of each pool of a switch, headroom included, and the lossless classes that use it (bit c: class c).
     pub pools: Vec<(u64, u8)>,
     /// RESUME when an ingress holds this much less than at its PAUSE.
@@ -37,8 +40,35 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The buffers of a network.
-    pub fn new(buffer: &BufferPolicy, classes: &[ClassConfig], packet: &PacketSizes) -> Self {
+    /// The buffers of a network. At ports of the rates of `by_rate` another buffer of the same kind holds, with as many
+    /// bytes if it is a pool.
+    pub fn new(
+        buffer: &BufferPolicy,
+        by_rate: &[(Rate, BufferPolicy)],
+        classes: &[ClassConfig],
+        packet: &PacketSizes,
+    ) -> Self {
+        let of_rate = |(rate, buffer): &(Rate, BufferPolicy)| (*rate, Self::of_all(buffer, classes, packet).limits);
+        Self { by_rate: by_rate.iter().map(of_rate).collect(), ..Self::of_all(buffer, classes, packet) }
+    }
+
+    /// The limit of a class at ports of a rate.
+    pub fn limit(&self, class: usize, rate: Rate) -> Limit {
+        self.limits_of(self.row(rate))[class]
+    }
+
+    /// The row of the limits at ports of a rate: 0 where it has none of its own.
+    pub fn row(&self, rate: Rate) -> usize {
+        self.by_rate.iter().position(|(of, _)| *of == rate).map_or(0, |at| at + 1)
+    }
+
+    /// The limits of a row.
+    pub fn limits_of(&self, row: usize) -> &[Limit] {
+        row.checked_sub(1).map_or(&self.limits, |at| &self.by_rate[at].1)
+    }
+
+    /// The same buffer at all ports.
+    fn of_all(buffer: &BufferPolicy, classes: &[ClassConfig], packet: &PacketSizes) -> Self {
         let two_packets = 2 * (packet.payload as u64 + packet.header as u64);
         let (bytes, pfc) = match *buffer {
             BufferPolicy::PerPort { bytes, pfc } | BufferPolicy::Pooled { bytes, pfc, .. } => (bytes, pfc),
@@ -46,7 +76,7 @@ impl Plan {
                 let of_all = if *buffer == BufferPolicy::Unlimited { Limit::None } else { Limit::Credits };
                 let mut limits = vec![of_all; classes.len() + 1];
                 limits[0] = Limit::None;
-                return Self { limits, pools: Vec::new(), xon_offset: two_packets };
+                return Self { limits, by_rate: Vec::new(), pools: Vec::new(), xon_offset: two_packets };
             }
         };
         let xon_offset = pfc.xon_offset.unwrap_or(two_packets);
@@ -88,7 +118,7 @@ impl Plan {
         if matches!(buffer, BufferPolicy::PerPort { .. }) {
             pools.clear();
         }
-        Self { limits, pools, xon_offset }
+        Self { limits, by_rate: Vec::new(), pools, xon_offset }
     }
 }
 
@@ -128,7 +158,11 @@ mod tests {
     use super::*;
     use crate::config::{Marking, Pfc};
 
-    fn plan(buffer: BufferPolicy, classes: &[(bool, Option<f64>, Option<f64>)]) -> Plan {
+    fn plan_by_rate(
+        buffer: BufferPolicy,
+        by_rate: &[(Rate, BufferPolicy)],
+        classes: &[(bool, Option<f64>, Option<f64>)],
+    ) -> Plan {
         let class = |&(lossless, share, alpha): &(bool, Option<f64>, Option<f64>)| ClassConfig {
             name: String::new(),
             lossless,
@@ -143,7 +177,11 @@ mod tests {
             alpha,
         };
         let classes: Vec<ClassConfig> = classes.iter().map(class).collect();
-        Plan::new(&buffer, &classes, &PacketSizes { payload: 1460, header: 40, ack: 64, cnp: 64, pause: 64 })
+        Plan::new(&buffer, by_rate, &classes, &PacketSizes { payload: 1460, header: 40, ack: 64, cnp: 64, pause: 64 })
+    }
+
+    fn plan(buffer: BufferPolicy, classes: &[(bool, Option<f64>, Option<f64>)]) -> Plan {
+        plan_by_rate(buffer, &[], classes)
     }
 
     const PFC: Pfc = Pfc { headroom: None, xon_offset: None };
@@ -176,6 +214,27 @@ mod tests {
         let limit = |pool, alpha| Limit::Pool { pool, alpha };
         assert_eq!(pool.limits[1..], [limit(1, 2.0), limit(2, 0.25), limit(0, 0.5), limit(0, 0.25)]);
         assert_eq!(pool.pools, [(30_000, 0b1_0000), (20_000, 0), (50_000, 0b100)]);
+    }
+
+    #[test]
+    fn ports_of_some_rates_have_limits_of_their_own() {
+        let [slow, usual, fast] = [25, 100, 400].map(Rate::from_gbps);
+        let both = [(false, None, None), (true, Some(0.25), None)];
+        let of = |bytes| BufferPolicy::PerPort { bytes, pfc: PFC };
+        let ports = plan_by_rate(PORT, &[(fast, of(400_000)), (slow, of(25_000))], &both);
+        let limits = [slow, usual, fast].map(|rate| [1, 2].map(|class| ports.limit(class, rate)));
+        let expected = [25_000, 100_000, 400_000].map(|bytes| {
+            let own = bytes / 4;
+            [Limit::Port { bytes: bytes - own, classes: 0b10 }, Limit::Port { bytes: own, classes: 0b100 }]
+        });
+        assert_eq!(limits, expected);
+        let fast_pauses = BufferPolicy::Pooled { bytes: 100_000, alpha: 0.5, pfc_alpha: 1.0, pfc: PFC };
+        let pool = plan_by_rate(POOL, &[(fast, fast_pauses)], &both);
+        assert_eq!([usual, fast].map(|rate| pool.limit(1, rate)), [Limit::Pool { pool: 0, alpha: 0.5 }; 2]);
+        assert_eq!(
+            [usual, fast].map(|rate| pool.limit(2, rate)),
+            [0.25, 1.0].map(|alpha| Limit::Pool { pool: 1, alpha })
+        );
     }
 
     #[test]

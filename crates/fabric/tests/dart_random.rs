@@ -218,6 +218,7 @@ fn cases_of_dart() -> impl Strategy<Value = Case> {
                 packet,
                 classes,
                 buffer,
+                buffer_by_rate: Vec::new(),
                 release,
                 detection,
                 host_fifo,

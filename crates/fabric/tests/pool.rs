@@ -269,7 +269,12 @@ fn an_ingress_pauses_at_its_class_share_to_the_packet() {
         config.classes = vec![class_with(true, share), class_with(false, 1.0 - share)];
         // A quarter holds the headroom and four packets.
         let quarter = headroom + 4 * WIRE;
-        config.buffer = lossless(4 * quarter, None);
+        let buffer = lossless(4 * quarter, None);
+        // Also where ports of another rate have other room.
+        (config.buffer, config.buffer_by_rate) = match waiting {
+            4 => (buffer, vec![(Rate::from_mbps(1), lossless(90 * quarter, None))]),
+            _ => (lossless(90 * quarter, None), vec![(gbps(10), buffer)]),
+        };
         let pause_at = (4.0 * quarter as f64 * share) as u64 - headroom;
         let mut sim = line_rate(config, vec![message(Time::ZERO, 0, 1, Message::ENDLESS)]);
         run_to(&mut sim, us(900));
@@ -304,4 +309,28 @@ fn classes_without_a_share_use_the_rest_together() {
     assert_eq!(peak(1), 9_000, "six packets of 10 KB");
     assert!((peak(2).max(peak(3)), peak(2).min(peak(3)) > 15_000) == (39_000, true), "{} {}", peak(2), peak(3));
     assert!(most <= 9_000 + 39_000 && most > 45_000, "{most}");
+}
+
+#[test]
+fn queues_at_ports_of_a_rate_have_room_of_their_own() {
+    let per_port = |bytes| BufferPolicy::PerPort { bytes, pfc: PFC };
+    let pool = |alpha| BufferPolicy::Pooled { bytes: 300_000, alpha, pfc_alpha: 1.0, pfc: PFC };
+    // A queue alone in the pool grows to alpha / (1 + alpha) of it.
+    for (usual, of_slow, most) in
+        [(per_port(60_000), per_port(15_000), [60_000, 15_000]), (pool(0.25), pool(0.1), [0; 2])]
+    {
+        let links = [0, 1, 2].map(|host| (host, 4, gbps(10), us(1)));
+        let mut config = network(graph(4, 1, &[links[0], links[1], links[2], (3, 4, gbps(1), us(1))]));
+        (config.buffer, config.buffer_by_rate) = (usual, vec![(gbps(1), of_slow)]);
+        let to = |host: u32| [0, 1].map(|from| message(ns(70 * from as u64), from, host, Message::ENDLESS));
+        let peak = |host: u32| {
+            let mut sim = line_rate(config.clone(), to(host).to_vec());
+            run_to(&mut sim, Time::from_ms(1));
+            sim.class_counter(port(&sim, 4, host), 1).peak_queue
+        };
+        let most = if most == [0; 2] { [300_000 / 5, 300_000 / 11] } else { most };
+        for (peak, most) in [peak(2), peak(3)].into_iter().zip(most) {
+            assert!(peak <= most && peak + WIRE > most, "{peak} of {most}");
+        }
+    }
 }

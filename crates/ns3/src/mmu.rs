@@ -47,27 +47,31 @@ pub enum Mark {
     Perhaps(f64),
 }
 
+/// An ingress of a rate (bit/s) pauses its peer above the free pool divided by two to this power: an eighth at the rate
+/// of hosts, a quarter at twice, half at four times of it.
+pub fn pfc_shift(rate: u64, host_rate: u64) -> u32 {
+    let mut shift = 3;
+    let mut halved = rate;
+    while halved > host_rate && shift > 0 {
+        shift -= 1;
+        halved /= 2;
+    }
+    shift
+}
+
 impl Mmu {
     /// A switch with devices of these rates (bit/s) and delays (ns); `host_rate` is that of the first host's device.
     pub fn new(config: &Config, devices: &[(u64, u64)], host_rate: u64) -> Self {
         let of = |map: &[(u64, u32)], rate: u64| map.iter().rev().find(|(r, _)| *r == rate).map_or(0, |(_, v)| *v);
         let slots: Vec<Slot> = devices
             .iter()
-            .map(|&(rate, delay)| {
-                let mut shift = 3;
-                let mut halved = rate;
-                while halved > host_rate && shift > 0 {
-                    shift -= 1;
-                    halved /= 2;
-                }
-                Slot {
-                    headroom: ((rate as u128 * delay as u128 / 8 / 1_000_000_000) as u64 * 3) as u32,
-                    shift,
-                    kmin: of(&config.kmin, rate).wrapping_mul(1000),
-                    kmax: of(&config.kmax, rate).wrapping_mul(1000),
-                    pmax: config.pmax.iter().rev().find(|(r, _)| *r == rate).map_or(0.0, |(_, p)| *p),
-                    ..Slot::default()
-                }
+            .map(|&(rate, delay)| Slot {
+                headroom: ((rate as u128 * delay as u128 / 8 / 1_000_000_000) as u64 * 3) as u32,
+                shift: pfc_shift(rate, host_rate),
+                kmin: of(&config.kmin, rate).wrapping_mul(1000),
+                kmax: of(&config.kmax, rate).wrapping_mul(1000),
+                pmax: config.pmax.iter().rev().find(|(r, _)| *r == rate).map_or(0.0, |(_, p)| *p),
+                ..Slot::default()
             })
             .collect();
         let held = slots.iter().fold(0u32, |sum, slot| sum.wrapping_add(slot.headroom).wrapping_add(RESERVE));

@@ -79,16 +79,25 @@ pub fn of_some_rates(checked: &CheckedSpec) -> Vec<String> {
     wanting(checked).into_iter().filter_map(warning).collect()
 }
 
+/// The bytes of a port, or the factor of its threshold in a pool.
+fn of_port(limit: Limit) -> (u64, f64) {
+    match limit {
+        Limit::Port { bytes, .. } => (bytes, 0.0),
+        Limit::Pool { alpha, .. } => (0, alpha),
+        Limit::None | Limit::Credits => (0, 0.0),
+    }
+}
+
 /// Where some ingress is always paused before a queue is long enough for marks.
 pub fn after_pauses(checked: &CheckedSpec) -> Vec<String> {
     let network = checked.network();
     let (BufferPolicy::PerPort { pfc: rule, .. } | BufferPolicy::Pooled { pfc: rule, .. }) = network.buffer else {
         return Vec::new();
     };
-    let plan = Plan::new(&network.buffer, &network.classes, &network.packet);
+    let plan = Plan::new(&network.buffer, &network.buffer_by_rate, &network.classes, &network.packet);
     let (wire, pause) = (checked.largest_packet(), u64::from(network.packet.pause));
-    // Of each switch: its ports, and their headroom together.
-    let mut switches = vec![(0u64, 0u64); network.graph.names.len()];
+    // Of each switch: the headroom of its ports together.
+    let mut reserved = vec![0u64; network.graph.names.len()];
     let headroom = |link: &fanin_fabric::topology::Link| {
         rule.headroom.unwrap_or_else(|| pfc::headroom(link.rate, (link.delay, network.pauses.response), wire, pause))
     };
@@ -97,27 +106,33 @@ pub fn after_pauses(checked: &CheckedSpec) -> Vec<String> {
     };
     for link in &network.graph.links {
         for node in ends(link) {
-            let (ports, all) = &mut switches[node];
-            *ports += 1;
-            *all = all.saturating_add(headroom(link));
+            reserved[node] = reserved[node].saturating_add(headroom(link));
         }
     }
     let warning = |Wanting { number, class, scheme, .. }: Wanting<'_>| {
         // The longest queue of a port of each rate while nothing is paused: all other ports send to it.
         let mut most: BTreeMap<Rate, u64> = BTreeMap::new();
+        // Of each switch: the bytes, or the factors of the thresholds, of its ports together.
+        let mut limits = vec![(0u64, 0.0); network.graph.names.len()];
         for link in &network.graph.links {
             for node in ends(link) {
-                let (ports, all) = switches[node];
-                let others = ports - 1;
-                let bytes = match plan.limits[number] {
+                let (bytes, alpha) = of_port(plan.limit(number, link.rate));
+                limits[node] = (limits[node].0.saturating_add(bytes), limits[node].1 + alpha);
+            }
+        }
+        for link in &network.graph.links {
+            for node in ends(link) {
+                let all = reserved[node];
+                let own = plan.limit(number, link.rate);
+                let bytes = match own {
                     Limit::Port { bytes, .. } => {
-                        bytes.saturating_mul(others).saturating_sub(all.saturating_sub(headroom(link)))
+                        limits[node].0.saturating_sub(bytes).saturating_sub(all.saturating_sub(headroom(link)))
                     }
-                    // Each of n ingresses holds T = alpha (free - n T).
+                    // Each of the other ingresses holds T = alpha (free - all of them).
                     Limit::Pool { pool, alpha } => {
                         let (bytes, lossless) = plan.pools[pool];
                         let free = bytes.saturating_sub(all.saturating_mul(u64::from(lossless.count_ones())));
-                        let alpha = alpha * others as f64;
+                        let alpha = limits[node].1 - alpha;
                         (free as f64 * alpha / (1.0 + alpha)) as u64
                     }
                     Limit::None | Limit::Credits => return None,

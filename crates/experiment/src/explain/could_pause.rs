@@ -93,7 +93,7 @@ pub fn ordinarily(files: &Files, checked: &CheckedSpec) -> Option<Pauses> {
         // Its hash is another one, so that each of equal paths may be taken. ACKs are not held against an ingress.
         spread(&wiring, flow.src, flow.dst, |from, to| *crossings.entry((from, to, 0)).or_default() += bytes);
     }
-    let plan = Plan::new(&network.buffer, &network.classes, &network.packet);
+    let plan = Plan::new(&network.buffer, &network.buffer_by_rate, &network.classes, &network.packet);
     let pause = u64::from(network.packet.pause);
     let buffer = |node: u32| {
         let headroom = |device: &u32| {
@@ -103,16 +103,16 @@ pub fn ordinarily(files: &Files, checked: &CheckedSpec) -> Option<Pauses> {
         };
         let devices = &wiring.of_node[node as usize];
         let all: u64 = devices.iter().map(headroom).sum();
-        let (free, thresholds) = match plan.limits[1] {
-            Limit::Pool { pool, alpha } => {
-                (plan.pools[pool].0.saturating_sub(all), devices.iter().map(|_| (alpha, 0.0)).collect())
-            }
-            Limit::Port { bytes, .. } => {
-                let fixed = |device| (0.0, bytes.saturating_sub(headroom(device)) as f64);
-                (0, devices.iter().map(fixed).collect())
-            }
-            Limit::None | Limit::Credits => (0, devices.iter().map(|_| (0.0, f64::INFINITY)).collect()),
+        let free = match plan.limits[1] {
+            Limit::Pool { pool, .. } => plan.pools[pool].0.saturating_sub(all),
+            _ => 0,
         };
+        let threshold = |device: &u32| match plan.limit(1, Rate::from_bps(wiring.devices[*device as usize].rate)) {
+            Limit::Pool { alpha, .. } => (alpha, 0.0),
+            Limit::Port { bytes, .. } => (0.0, bytes.saturating_sub(headroom(device)) as f64),
+            Limit::None | Limit::Credits => (0.0, f64::INFINITY),
+        };
+        let thresholds = devices.iter().map(threshold).collect();
         Buffer { free: free as f64, reserve: 0.0, thresholds }
     };
     Some(answer(&wiring, &crossings, buffer, "nothing will be paused"))

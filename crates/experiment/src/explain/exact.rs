@@ -4,7 +4,7 @@ use super::hpcc::{estimate_hpcc, graph};
 use super::load::Table;
 use super::network::{network, rates_of_switches, us};
 use super::paths::Paths;
-use super::rules::{Class, Headroom, marking};
+use super::rules::{BufferOf, Class, Headroom, marking};
 use super::{Explanation, TrafficOf, could_pause, explain};
 use crate::hpcc::ordinary::Ordinary;
 use crate::hpcc::{Setup, traffic_name};
@@ -69,17 +69,19 @@ pub fn explain_exactly(setup: &Setup) -> Explanation {
         })
         .collect();
     let (factors, pfc) = thresholds(&own, wire);
+    let pool = Some(u64::from(config.buffer_mib) << 20);
+    let usual = factors.values().copied().reduce(f64::min);
+    let others = factors.into_iter().filter(|(_, factor)| Some(*factor) != usual);
+    let others = others.map(|(rate_bps, factor)| BufferOf { rate_bps, buffer_bytes: pool, alpha: Some(factor) });
     let class = Class {
         name: "data".into(),
         lossless: true,
         trimmed_bytes: None,
         traffics: traffics.iter().map(|traffic| traffic.name.clone()).collect(),
         buffer: "pool",
-        buffer_bytes: Some(u64::from(config.buffer_mib) << 20),
-        alpha: match factors[..] {
-            [one] => Some(one),
-            _ => None,
-        },
+        buffer_bytes: pool,
+        alpha: usual,
+        buffer_by_rate: others.collect(),
         priority: None,
         weight: None,
         marking: markings.collect(),
@@ -105,18 +107,16 @@ pub fn explain_exactly(setup: &Setup) -> Explanation {
     }
 }
 
-/// The factors of dynamic thresholds, each once, and PFC by kind of link: of several switches the lowest XOFF.
-fn thresholds(own: &Network, wire: u64) -> (Vec<f64>, Vec<Headroom>) {
+/// The factors of dynamic thresholds by rate, and PFC by kind of link: of several switches the lowest XOFF.
+fn thresholds(own: &Network, wire: u64) -> (BTreeMap<u64, f64>, Vec<Headroom>) {
     let wiring = own.wiring();
-    let mut factors: Vec<f64> = Vec::new();
+    let mut factors: BTreeMap<u64, f64> = BTreeMap::new();
     let mut kinds: BTreeMap<(u64, u64), Headroom> = BTreeMap::new();
     for (node, devices) in (0u32..).zip(&wiring.of_node).filter(|(node, _)| wiring.is_switch[*node as usize]) {
         let buffer = own.buffer(node);
         for (slot, device) in devices.iter().enumerate() {
             let device = &wiring.devices[*device as usize];
-            if !factors.contains(&buffer.factor(slot)) {
-                factors.push(buffer.factor(slot));
-            }
+            factors.insert(device.rate, buffer.factor(slot));
             let (rate, delay) = (Rate::from_bps(device.rate), Time::from_ns(device.delay));
             let needed_bytes = pfc::headroom(rate, (delay, Time::ZERO), wire, PAUSE_BYTES.into());
             let kind = kinds.entry((device.rate, device.delay)).or_insert_with(|| Headroom {

@@ -26,6 +26,9 @@ pub struct Class {
     pub buffer_bytes: Option<u64>,
     /// Factor of the dynamic threshold, if it has a pool.
     pub alpha: Option<f64>,
+    /// Its limits at ports of certain rates, where they are others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub buffer_by_rate: Vec<BufferOf>,
     /// Its strict priority, if it has one.
     pub priority: Option<u8>,
     /// Its weight among the classes of its priority; `None` where classes take turns packet by packet.
@@ -34,6 +37,17 @@ pub struct Class {
     pub marking: Vec<MarkingOf>,
     /// Its PFC thresholds, for each kind of link at switches; empty for a lossy class.
     pub pfc: Vec<Headroom>,
+}
+
+/// The buffer of a class at ports of one rate.
+#[derive(Clone, Debug, Serialize)]
+pub struct BufferOf {
+    /// Rate of these ports.
+    pub rate_bps: u64,
+    /// Bytes of each port, or of its pool at each switch.
+    pub buffer_bytes: Option<u64>,
+    /// Factor of the dynamic threshold, if it has a pool.
+    pub alpha: Option<f64>,
 }
 
 /// Marking of a class at ports of one rate.
@@ -97,19 +111,24 @@ pub struct Headroom {
 /// All classes of a checked spec.
 pub fn classes(checked: &CheckedSpec, network: &Network) -> Vec<Class> {
     let config = checked.network();
-    let plan = Plan::new(&config.buffer, &config.classes, &config.packet);
+    let plan = Plan::new(&config.buffer, &config.buffer_by_rate, &config.classes, &config.packet);
     let wire = network.paths.packet_bytes;
     let bdp = network.paths.bdp_max_bytes.max(1) as f64;
     let rates = rates_of_switches(&config.graph);
     let weighs = config.classes.iter().any(|class| class.priority.is_some() || class.weight.is_some());
     let of = |(i, class): (usize, &fanin_fabric::ClassConfig)| {
         let limit = plan.limits[i + 1];
-        let (buffer, buffer_bytes, alpha) = match limit {
+        let described = |limit: Limit| match limit {
             Limit::None => ("unlimited", None, None),
             Limit::Credits => ("credits", credits(checked), None),
             Limit::Port { bytes, .. } => ("per-port", Some(bytes), None),
             Limit::Pool { pool, alpha } => ("pool", Some(plan.pools[pool].0), Some(alpha)),
         };
+        let (buffer, buffer_bytes, alpha) = described(limit);
+        let others = plan.by_rate.iter().filter(|(_, limits)| limits[i + 1] != limit).map(|(rate, limits)| {
+            let (_, buffer_bytes, alpha) = described(limits[i + 1]);
+            BufferOf { rate_bps: rate.as_bps(), buffer_bytes, alpha }
+        });
         let marking = rates.iter().map(|(rate, ports)| {
             let own = class.marking_by_rate.iter().find(|(other, _)| other == rate);
             marking(own.map_or(&class.marking, |(_, marking)| marking), *rate, *ports, bdp)
@@ -124,10 +143,11 @@ pub fn classes(checked: &CheckedSpec, network: &Network) -> Vec<Class> {
             buffer,
             buffer_bytes,
             alpha,
+            buffer_by_rate: others.collect(),
             marking: marking.collect(),
             priority: class.priority,
             weight: weighs.then(|| class.weight.unwrap_or(1)),
-            pfc: if class.lossless { headroom(checked, &plan, limit, wire) } else { Vec::new() },
+            pfc: if class.lossless { headroom(checked, &plan, i + 1, wire) } else { Vec::new() },
         }
     };
     config.classes.iter().enumerate().map(of).collect()
@@ -179,7 +199,7 @@ fn credits(checked: &CheckedSpec) -> Option<u64> {
 }
 
 /// PFC of a lossless class by kind of link. Headroom is computed as in the fabric.
-fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<Headroom> {
+fn headroom(checked: &CheckedSpec, plan: &Plan, class: usize, wire: u64) -> Vec<Headroom> {
     let config = checked.network();
     let graph = &config.graph;
     let (BufferPolicy::PerPort { pfc: rule, .. } | BufferPolicy::Pooled { pfc: rule, .. }) = config.buffer else {
@@ -204,7 +224,7 @@ fn headroom(checked: &CheckedSpec, plan: &Plan, limit: Limit, wire: u64) -> Vec<
         .map(|((rate, delay), ports)| {
             let needed_bytes = needed(rate, delay);
             let headroom_bytes = rule.headroom.unwrap_or(needed_bytes);
-            let xoff_bytes = match limit {
+            let xoff_bytes = match plan.limit(class, rate) {
                 Limit::None | Limit::Credits => u64::MAX,
                 Limit::Port { bytes, .. } => bytes.saturating_sub(headroom_bytes),
                 // A single ingress settles at q = alpha (pool - q).

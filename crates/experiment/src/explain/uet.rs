@@ -68,6 +68,7 @@ pub fn explain_uec(setup: &Setup) -> Explanation {
             buffer: "per-port",
             buffer_bytes: Some(settings.queue),
             alpha: None,
+            buffer_by_rate: Vec::new(),
             priority: None,
             weight: None,
             marking: markings.map(|(rate, ports)| marking(&marks, rate, ports, settings.bdp as f64)).collect(),

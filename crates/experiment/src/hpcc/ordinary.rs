@@ -8,8 +8,9 @@ use crate::built::Built;
 use crate::run::{Outcome, Progress};
 use crate::spec::{CheckedSpec, Spec};
 use crate::{Problems, ideal};
-use fanin_formats::hpcc::{Config, Flow, Link, balancing, nanoseconds};
+use fanin_formats::hpcc::{Config, Flow, Link, Topology, balancing, nanoseconds};
 use fanin_ns3::files;
+use fanin_ns3::mmu::pfc_shift;
 use fanin_ns3::results::Finished;
 use fanin_ns3::wiring::Wiring;
 use fanin_record::{Run, Spool};
@@ -199,7 +200,12 @@ fn spec(files: &Files, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
     };
     let pool = Bytes(u64::from(config.buffer_mib) << 20).to_string();
     let buffer = match config.enable_pfc {
-        true => json!({ "pool": pool, "policy": "lossless", "xon_offset": Bytes(XON_OFFSET).to_string() }),
+        true => json!({
+            "pool": pool,
+            "policy": "lossless",
+            "xon_offset": Bytes(XON_OFFSET).to_string(),
+            "by_rate": thresholds(topology),
+        }),
         false => json!({ "pool": pool, "policy": "lossy" }),
     };
     let mut spec = json!({
@@ -228,11 +234,28 @@ fn spec(files: &Files, scheme: &str, flow_file: &str, dports: &[u16]) -> Value {
     spec
 }
 
-/// Markings of the rates of links. A threshold that the whole buffer cannot reach marks nothing, and is left out.
-fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
+/// Thresholds of PFC at the rates of links, where they are not those of the hosts' rate.
+fn thresholds(topology: &Topology) -> Vec<Value> {
+    let of_first = |host: u32| topology.links.iter().find(|link| link.a == host || link.b == host);
+    let first_host = topology.is_switch.iter().position(|is_switch| !is_switch);
+    let host_rate = first_host.and_then(|host| of_first(host as u32)).map_or(0, |link| link.rate);
+    let factor = |rate: u64| 1.0 / f64::from(1u32 << pfc_shift(rate, host_rate));
+    let other = |rate: u64| {
+        (factor(rate) != factor(host_rate))
+            .then(|| json!({ "rate": Rate::from_bps(rate).to_string(), "pfc_alpha": factor(rate) }))
+    };
+    rates(&topology.links).into_iter().filter_map(other).collect()
+}
+
+fn rates(links: &[Link]) -> Vec<u64> {
     let mut rates: Vec<u64> = links.iter().map(|link| link.rate).collect();
     rates.sort_unstable();
     rates.dedup();
+    rates
+}
+
+/// Markings of the rates of links. A threshold that the whole buffer cannot reach marks nothing, and is left out.
+fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
     let of = |rate: u64| {
         let kb = |map: &[(u64, u32)]| map.iter().find(|(of, _)| *of == rate).map(|(_, kb)| u64::from(*kb) * 1000);
         let (min, max) = (kb(&config.kmin)?, kb(&config.kmax)?);
@@ -246,7 +269,7 @@ fn markings(config: &Config, links: &[Link]) -> Vec<Value> {
         });
         reached.then(|| json!({ "rate": Rate::from_bps(rate).to_string(), "marking": red }))
     };
-    rates.into_iter().filter_map(of).collect()
+    rates(links).into_iter().filter_map(of).collect()
 }
 
 /// One warning about all differences to that simulator.

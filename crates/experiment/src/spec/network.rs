@@ -4,16 +4,18 @@ use super::balancing::{check_balancing, check_discipline};
 use super::checker::Checker;
 use super::classes::{MAX_CLASSES, check_classes, check_shares, fill_classes};
 use super::document::{
-    self, Buffer, CreditBuffer, Credits, Cuts, Headroom, Network, Packet, PerPort, Pool, Release, Trimming,
+    self, Buffer, CreditBuffer, Credits, Cuts, Headroom, Network, Packet, PerPort, Pool, Release, RoomOfRate,
+    ThresholdsOfRate, Trimming,
 };
 use super::faults::check_pauses;
 use super::lanes::Needs;
-use super::room::Room;
+use super::room::{Room, check_rate};
 use super::topology::{change_links, check_extent, check_topology};
 use fanin_fabric::credits::BLOCK;
 use fanin_fabric::shared_buffer::Plan;
+use fanin_fabric::topology::Graph;
 use fanin_fabric::{BufferPolicy, HostFifo, NetworkConfig, PacketSizes, Pfc};
-use fanin_units::Bytes;
+use fanin_units::{Bytes, Rate};
 
 /// Largest buffer, so that sums over all ports cannot overflow.
 const MAX_BUFFER: u64 = 1_000_000_000_000;
@@ -51,11 +53,14 @@ pub fn check_network(
         check_host_queue(queue, wire, checker);
     }
     let buffer = check_buffer(&network.buffer, wire, checker)?;
-    if classes.len() > MAX_CLASSES || !check_shares(network, &buffer, wire, checker) {
+    let buffer_by_rate = check_buffer_by_rate(&network.buffer, buffer, (&graph, wire), checker)?;
+    let all = buffer_by_rate.iter().map(|(_, buffer)| buffer).chain([&buffer]);
+    let smallest = all.min_by_key(|buffer| capacity(buffer)).unwrap_or(&buffer);
+    if classes.len() > MAX_CLASSES || !check_shares(network, smallest, wire, checker) {
         return None;
     }
     let pauses = check_pauses(network, &graph, &classes, &packet, wire, checker);
-    let plan = Plan::new(&buffer, &classes, &packet);
+    let plan = Plan::new(&buffer, &buffer_by_rate, &classes, &packet);
     let (pause, response) = (u64::from(packet.pause), pauses.response);
     let room = Room { graph: &graph, wire, pause, response, buffer, plan };
     room.check_headroom(&classes, checker);
@@ -80,6 +85,7 @@ pub fn check_network(
         packet,
         classes,
         buffer,
+        buffer_by_rate,
         release,
         detection,
         host_fifo,
@@ -159,14 +165,15 @@ fn fill_buffer(buffer: &mut Buffer, wire: u64) {
     }
 }
 
+fn check_size(path: &str, bytes: Bytes, wire: u64, checker: &mut Checker<'_>) {
+    if bytes.get() < wire || bytes.get() > MAX_BUFFER {
+        let right = format!("it is at least one packet, {}, and at most {}", Bytes(wire), Bytes(MAX_BUFFER));
+        checker.fail(path, format!("{bytes} is not a possible buffer size"), right);
+    }
+}
+
 fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option<BufferPolicy> {
     let before = checker.problems.len();
-    let mut size = |path: &str, bytes: Bytes| {
-        if bytes.get() < wire || bytes.get() > MAX_BUFFER {
-            let right = format!("it is at least one packet, {}, and at most {}", Bytes(wire), Bytes(MAX_BUFFER));
-            checker.fail(path, format!("{bytes} is not a possible buffer size"), right);
-        }
-    };
     let pfc = |headroom: Headroom, xon_offset: Option<Bytes>| Pfc {
         headroom: match headroom {
             Headroom::Computed(_) => None,
@@ -176,11 +183,11 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
     };
     let policy = match buffer {
         Buffer::PerPort(PerPort { per_port, headroom, xon_offset, .. }) => {
-            size("network.buffer.per_port", *per_port);
+            check_size("network.buffer.per_port", *per_port, wire, checker);
             BufferPolicy::PerPort { bytes: per_port.get(), pfc: pfc(*headroom, *xon_offset) }
         }
         Buffer::Pool(pool) => {
-            size("network.buffer.pool", pool.pool);
+            check_size("network.buffer.pool", pool.pool, wire, checker);
             checker.bounds("network.buffer", pool);
             let pfc = pfc(pool.headroom, pool.xon_offset);
             BufferPolicy::Pooled { bytes: pool.pool.get(), alpha: pool.alpha, pfc_alpha: pool.pfc_alpha, pfc }
@@ -188,12 +195,60 @@ fn check_buffer(buffer: &Buffer, wire: u64, checker: &mut Checker<'_>) -> Option
         Buffer::Credits(Credits { credits: CreditBuffer::Computed(_) }) => BufferPolicy::Credits { bytes: None },
         Buffer::Credits(Credits { credits: CreditBuffer::Bytes(bytes) }) => {
             // Whole blocks count, and a packet that never fits would wait for ever.
-            size("network.buffer.credits", Bytes(bytes.get() / BLOCK * BLOCK));
+            check_size("network.buffer.credits", Bytes(bytes.get() / BLOCK * BLOCK), wire, checker);
             BufferPolicy::Credits { bytes: Some(bytes.get()) }
         }
         Buffer::Unlimited(_) => BufferPolicy::Unlimited,
     };
     (checker.problems.len() == before).then_some(policy)
+}
+
+/// The buffers of ports of certain rates, where the usual one is `buffer`.
+fn check_buffer_by_rate(
+    written: &Buffer,
+    buffer: BufferPolicy,
+    (graph, wire): (&Graph, u64),
+    checker: &mut Checker<'_>,
+) -> Option<Vec<(Rate, BufferPolicy)>> {
+    let before = checker.problems.len();
+    let mut listed = Vec::new();
+    let mut add = |rate: Rate, checker: &mut Checker<'_>| {
+        let path = format!("network.buffer.by_rate[{}]", listed.len());
+        check_rate(graph, rate, &listed, &path, checker);
+        listed.push(rate);
+        path
+    };
+    let of_rates = match (written, buffer) {
+        (Buffer::PerPort(PerPort { by_rate, .. }), BufferPolicy::PerPort { pfc, .. }) => {
+            let of_rate = |&RoomOfRate { rate, per_port }: &RoomOfRate| {
+                let path = add(rate, checker);
+                check_size(&format!("{path}.per_port"), per_port, wire, checker);
+                (rate, BufferPolicy::PerPort { bytes: per_port.get(), pfc })
+            };
+            by_rate.iter().map(of_rate).collect()
+        }
+        (Buffer::Pool(Pool { by_rate, .. }), BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc }) => {
+            let of_rate = |own: &ThresholdsOfRate| {
+                let path = add(own.rate, checker);
+                checker.bounds(&path, own);
+                if own.alpha.is_none() && own.pfc_alpha.is_none() {
+                    checker.fail(&path, "it changes nothing", "give alpha, pfc_alpha, or both");
+                }
+                let (alpha, pfc_alpha) = (own.alpha.unwrap_or(alpha), own.pfc_alpha.unwrap_or(pfc_alpha));
+                (own.rate, BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc })
+            };
+            by_rate.iter().map(of_rate).collect()
+        }
+        _ => Vec::new(),
+    };
+    (checker.problems.len() == before).then_some(of_rates)
+}
+
+fn capacity(buffer: &BufferPolicy) -> u64 {
+    match *buffer {
+        BufferPolicy::PerPort { bytes, .. } | BufferPolicy::Pooled { bytes, .. } => bytes,
+        BufferPolicy::Credits { .. } | BufferPolicy::Unlimited => u64::MAX,
+    }
 }
 
 fn check_host_queue(queue: &document::HostQueue, wire: u64, checker: &mut Checker<'_>) {

@@ -33,7 +33,8 @@ impl Room<'_> {
             BufferPolicy::PerPort { pfc, .. } | BufferPolicy::Pooled { pfc, .. } if lossless > 0 => pfc,
             _ => return,
         };
-        let mut worst = (0, 0);
+        // By the row of the limits that a link's ports have.
+        let mut worst = vec![(0, 0); self.plan.by_rate.len() + 1];
         let mut of_node = vec![0u128; self.graph.names.len()];
         // There are many links, but few kinds.
         let mut kind = (Rate::ZERO, Time::NEVER, 0);
@@ -46,7 +47,8 @@ impl Room<'_> {
                 );
             }
             let needed = pfc.headroom.unwrap_or(kind.2);
-            worst = worst.max((needed, i));
+            let of_row = &mut worst[self.plan.row(link.rate)];
+            *of_row = (*of_row).max((needed, i));
             for end in [link.a, link.b] {
                 of_node[end.ix()] += u128::from(needed);
             }
@@ -59,36 +61,44 @@ impl Room<'_> {
             if class.share.is_none() && std::mem::replace(&mut common_done, true) {
                 continue;
             }
-            match self.plan.limits[i + 1] {
-                Limit::Port { bytes, .. } if worst.0 >= bytes => {
-                    let common = classes.iter().filter(|class| class.lossless && class.share.is_none()).count();
-                    let (path, whom) = match class.share {
-                        Some(_) => (own(i), format!("class \"{}\"", class.name)),
-                        None => ("network.buffer.per_port".to_string(), format!("each of {common} lossless classes")),
-                    };
-                    let (from, to) = self.ends(worst.1);
-                    let problem = format!(
-                        "an ingress port has {} for {whom}, but the link between \"{from}\" and \"{to}\" needs {} of \
-                         headroom alone",
-                        Bytes(bytes),
-                        Bytes(worst.0)
-                    );
+            for (row, &(needed, link)) in worst.iter().enumerate() {
+                let Limit::Port { bytes, .. } = self.plan.limits_of(row)[i + 1] else { continue };
+                if needed < bytes {
+                    continue;
+                }
+                let common = classes.iter().filter(|class| class.lossless && class.share.is_none()).count();
+                let (path, whom) = match (class.share, row.checked_sub(1)) {
+                    (Some(_), _) => (own(i), format!("class \"{}\"", class.name)),
+                    (None, None) => {
+                        ("network.buffer.per_port".to_string(), format!("each of {common} lossless classes"))
+                    }
+                    (None, Some(of_rate)) => (
+                        format!("network.buffer.by_rate[{of_rate}].per_port"),
+                        format!("each of {common} lossless classes"),
+                    ),
+                };
+                let (from, to) = self.ends(link);
+                let problem = format!(
+                    "an ingress port has {} for {whom}, but the link between \"{from}\" and \"{to}\" needs {} of \
+                     headroom alone",
+                    Bytes(bytes),
+                    Bytes(needed)
+                );
+                checker.fail(&path, problem, right);
+            }
+            // The pool is the same at ports of all rates.
+            if let Limit::Pool { pool, .. } = self.plan.limits[i + 1] {
+                let (bytes, lossless) = self.plan.pools[pool];
+                let switches = (0..).map(NodeId).zip(&of_node).filter(|(node, _)| !self.graph.is_host(*node));
+                let all = switches.map(|(node, needed)| (needed * u128::from(lossless.count_ones()), node)).max();
+                if let Some((needed, node)) = all
+                    && needed >= u128::from(bytes)
+                {
+                    let name = &self.graph.names[node.ix()];
+                    let problem = format!("the lossless ingresses of \"{name}\" need {needed} B of headroom alone");
+                    let path = if class.share.is_some() { own(i) } else { "network.buffer.pool".to_string() };
                     checker.fail(&path, problem, right);
                 }
-                Limit::Pool { pool, .. } => {
-                    let (bytes, lossless) = self.plan.pools[pool];
-                    let switches = (0..).map(NodeId).zip(&of_node).filter(|(node, _)| !self.graph.is_host(*node));
-                    let all = switches.map(|(node, needed)| (needed * u128::from(lossless.count_ones()), node)).max();
-                    if let Some((needed, node)) = all
-                        && needed >= u128::from(bytes)
-                    {
-                        let name = &self.graph.names[node.ix()];
-                        let problem = format!("the lossless ingresses of \"{name}\" need {needed} B of headroom alone");
-                        let path = if class.share.is_some() { own(i) } else { "network.buffer.pool".to_string() };
-                        checker.fail(&path, problem, right);
-                    }
-                }
-                _ => {}
             }
         }
     }
@@ -125,18 +135,22 @@ impl Room<'_> {
         (&self.graph.names[link.a.ix()], &self.graph.names[link.b.ix()])
     }
 
-    /// Most bytes that a queue of a class can hold.
-    fn most_queued(&self, number: usize, class: &ClassConfig) -> u64 {
-        match self.plan.limits[number + 1] {
+    /// Most bytes that a queue of a class at a port of a rate can hold.
+    fn most_queued(&self, number: usize, class: &ClassConfig, rate: Rate) -> u64 {
+        match self.plan.limit(number + 1, rate) {
             Limit::Port { bytes, .. } if !class.lossless => bytes,
             // The ingress ports are limited, not the egress: it may hold the bytes of all of them.
-            Limit::Port { bytes, .. } => {
-                let mut ports: HashMap<NodeId, u64> = HashMap::new();
-                for end in self.graph.links.iter().flat_map(|link| [link.a, link.b]) {
-                    *ports.entry(end).or_default() += 1;
+            Limit::Port { .. } => {
+                let mut held: HashMap<NodeId, u64> = HashMap::new();
+                for link in &self.graph.links {
+                    let Limit::Port { bytes, .. } = self.plan.limit(number + 1, link.rate) else { continue };
+                    for end in [link.a, link.b] {
+                        let sum = held.entry(end).or_default();
+                        *sum = sum.saturating_add(bytes);
+                    }
                 }
-                let most = ports.into_iter().filter(|(node, _)| !self.graph.is_host(*node)).map(|(_, n)| n).max();
-                bytes.saturating_mul(most.unwrap_or(0))
+                let switches = held.into_iter().filter(|(node, _)| !self.graph.is_host(*node));
+                switches.map(|(_, bytes)| bytes).max().unwrap_or(0)
             }
             // A single queue settles at q = alpha (pool - q).
             Limit::Pool { pool, alpha } if !class.lossless => {
@@ -159,79 +173,78 @@ impl Room<'_> {
         for (i, ((class, declared), inherits)) in classes.iter().zip(declared).zip(inherits).enumerate() {
             let of = if *inherits { "network".to_string() } else { format!("network.classes[{i}]") };
             if let Some(marking) = &declared.marking {
-                self.check_marking(i, class, marking, &format!("{of}.marking"), checker);
+                // Some port has to be able to mark.
+                let rates = std::iter::once(Rate::ZERO).chain(self.plan.by_rate.iter().map(|(rate, _)| *rate));
+                let most = rates.map(|rate| self.most_queued(i, class, rate)).max().unwrap_or(0);
+                check_marking((&class.name, most), marking, &format!("{of}.marking"), checker);
             }
             // A class may have its own list together with the network's marking.
             let listed = declared.marking_by_rate == network.marking_by_rate;
             let of = if listed { of } else { format!("network.classes[{i}]") };
             for (j, MarkingOfRate { rate, marking }) in declared.marking_by_rate.iter().enumerate() {
                 let path = format!("{of}.marking_by_rate[{j}]");
-                self.check_rate(*rate, &declared.marking_by_rate[..j], &path, checker);
-                self.check_marking(i, class, marking, &format!("{path}.marking"), checker);
+                let before: Vec<Rate> = declared.marking_by_rate[..j].iter().map(|own| own.rate).collect();
+                check_rate(self.graph, *rate, &before, &path, checker);
+                let most = self.most_queued(i, class, *rate);
+                check_marking((&class.name, most), marking, &format!("{path}.marking"), checker);
             }
         }
     }
+}
 
-    /// Whether a rate with its own marking occurs in the network, and only once in the list.
-    fn check_rate(&self, rate: Rate, before: &[MarkingOfRate], path: &str, checker: &mut Checker<'_>) {
-        let path = format!("{path}.rate");
-        let mut rates: Vec<Rate> = self.graph.links.iter().map(|link| link.rate).collect();
-        rates.sort_unstable();
-        rates.dedup();
-        if !rates.contains(&rate) {
-            let known: Vec<String> = rates.iter().take(10).map(Rate::to_string).collect();
-            checker.fail(&path, format!("no link has the rate {rate}"), format!("the rates are {}", known.join(", ")));
-        } else if before.iter().any(|other| other.rate == rate) {
-            checker.fail(&path, format!("{rate} is listed twice"), "give each rate one marking");
-        } else if before.len() >= MAX_RATES {
-            checker.fail(&path, "the list is too long", format!("it has at most {MAX_RATES} rates"));
-        }
+/// Whether a rate with values of its own, after those `before` it in the list, occurs in the network, and only once in
+/// the list.
+pub fn check_rate(graph: &Graph, rate: Rate, before: &[Rate], path: &str, checker: &mut Checker<'_>) {
+    let path = format!("{path}.rate");
+    let mut rates: Vec<Rate> = graph.links.iter().map(|link| link.rate).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    if !rates.contains(&rate) {
+        let known: Vec<String> = rates.iter().take(10).map(Rate::to_string).collect();
+        checker.fail(&path, format!("no link has the rate {rate}"), format!("the rates are {}", known.join(", ")));
+    } else if before.contains(&rate) {
+        checker.fail(&path, format!("{rate} is listed twice"), "list each rate once");
+    } else if before.len() >= MAX_RATES {
+        checker.fail(&path, "the list is too long", format!("it has at most {MAX_RATES} rates"));
     }
+}
 
-    fn check_marking(
-        &self,
-        number: usize,
-        class: &ClassConfig,
-        marking: &Marking,
-        path: &str,
-        checker: &mut Checker<'_>,
-    ) {
-        let most = self.most_queued(number, class);
-        let never = |threshold: Bytes| {
-            let (class, most) = (&class.name, Bytes(most));
-            format!("no queue of class \"{class}\" holds more than {most}: a threshold of {threshold} never marks")
-        };
-        checker.bounds(path, marking);
-        match *marking {
-            Marking::Off => {}
-            Marking::Step { above, .. } => {
-                if above.get() >= most {
-                    checker.fail(&format!("{path}.above"), never(above), "lower the threshold, or give more buffer");
-                }
+/// Whether the thresholds of a class, in whose queues at most so many bytes wait, are possible.
+fn check_marking((class, most): (&str, u64), marking: &Marking, path: &str, checker: &mut Checker<'_>) {
+    let never = |threshold: Bytes| {
+        let most = Bytes(most);
+        format!("no queue of class \"{class}\" holds more than {most}: a threshold of {threshold} never marks")
+    };
+    checker.bounds(path, marking);
+    match *marking {
+        Marking::Off => {}
+        Marking::Step { above, .. } => {
+            if above.get() >= most {
+                checker.fail(&format!("{path}.above"), never(above), "lower the threshold, or give more buffer");
             }
-            Marking::Red { min, max, .. } => {
-                if min > max {
-                    checker.fail(&format!("{path}.min"), format!("{min} is above max = {max}"), "swap them");
-                } else if min.get() >= most {
-                    checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
-                }
+        }
+        Marking::Red { min, max, .. } => {
+            if min > max {
+                checker.fail(&format!("{path}.min"), format!("{min} is above max = {max}"), "swap them");
+            } else if min.get() >= most {
+                checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
             }
-            Marking::RedAverage { min, max, .. } => {
-                if let Some(max) = max.filter(|max| min >= *max) {
-                    let problem = format!("{min} is not below max = {max}");
-                    checker.fail(&format!("{path}.min"), problem, "give a larger max, like 3 times min");
-                } else if min.get() >= most {
-                    checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
-                }
+        }
+        Marking::RedAverage { min, max, .. } => {
+            if let Some(max) = max.filter(|max| min >= *max) {
+                let problem = format!("{min} is not below max = {max}");
+                checker.fail(&format!("{path}.min"), problem, "give a larger max, like 3 times min");
+            } else if min.get() >= most {
+                checker.fail(&format!("{path}.min"), never(min), "lower the threshold, or give more buffer");
             }
-            Marking::Pi { target, a, b, .. } => {
-                if let Some(target) = target.filter(|target| target.get() >= most) {
-                    checker.fail(&format!("{path}.target"), never(target), "lower the target, or give more buffer");
-                }
-                if a > 0.0 && a <= 1.0 && !(b >= 0.0 && b < a) {
-                    let problem = format!("{b} is not below a = {a}: a constant deviation would have no effect");
-                    checker.fail(&format!("{path}.b"), problem, "it is 0 or more and below a, like 1.816e-5");
-                }
+        }
+        Marking::Pi { target, a, b, .. } => {
+            if let Some(target) = target.filter(|target| target.get() >= most) {
+                checker.fail(&format!("{path}.target"), never(target), "lower the target, or give more buffer");
+            }
+            if a > 0.0 && a <= 1.0 && !(b >= 0.0 && b < a) {
+                let problem = format!("{b} is not below a = {a}: a constant deviation would have no effect");
+                checker.fail(&format!("{path}.b"), problem, "it is 0 or more and below a, like 1.816e-5");
             }
         }
     }

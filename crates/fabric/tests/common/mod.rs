@@ -75,6 +75,7 @@ pub fn network(graph: Graph) -> NetworkConfig {
         packet: PACKET,
         classes: vec![class(false, Marking::Off)],
         buffer: BufferPolicy::Unlimited,
+        buffer_by_rate: Vec::new(),
         release: Release::Dequeue,
         detection: Time::ZERO,
         host_fifo: None,

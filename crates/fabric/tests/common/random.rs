@@ -155,6 +155,26 @@ fn with_room(
     }
 }
 
+/// In every second network, more room at ports of some of its rates: up to four times as much.
+fn room_by_rate(seed: u64, graph: &Graph, buffer: BufferPolicy) -> Vec<(Rate, BufferPolicy)> {
+    let mut rates: Vec<Rate> = graph.links.iter().map(|link| link.rate).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    let of_rate = |(at, rate): (usize, Rate)| {
+        let times = 1 + (seed >> (16 + 4 * at)) % 4;
+        let more = match buffer {
+            BufferPolicy::PerPort { bytes, pfc } => BufferPolicy::PerPort { bytes: bytes * times, pfc },
+            BufferPolicy::Pooled { bytes, alpha, pfc_alpha, pfc } => {
+                let times = times as f64;
+                BufferPolicy::Pooled { bytes, alpha: alpha * times, pfc_alpha: pfc_alpha * times, pfc }
+            }
+            other => other,
+        };
+        (times > 1).then_some((rate, more))
+    };
+    if seed & 4 == 0 { rates.into_iter().take(8).enumerate().filter_map(of_rate).collect() } else { Vec::new() }
+}
+
 /// Any way to repair losses. Timers of go-back-0 and messages are such that a message gets through.
 pub fn any_recovery() -> impl Strategy<Value = Recovery> {
     prop_oneof![3 => Just(Recovery::GoBackN), 1 => Just(Recovery::GoBack0), 3 => any_selective()]
@@ -365,6 +385,7 @@ pub fn calm(schemes: Schemes) -> impl Strategy<Value = Case> {
         let trimming = trimming(seed, &packet, &classes).map(|t| Trimming { weight: t.weight.or(Some(10)), ..t });
         let config = NetworkConfig {
             seed,
+            buffer_by_rate: room_by_rate(seed, &graph, buffer),
             graph,
             packet,
             classes,
@@ -461,6 +482,7 @@ pub fn congested() -> impl Strategy<Value = Case> {
         let trimming = trimming(seed, &packet, &classes);
         let config = NetworkConfig {
             seed,
+            buffer_by_rate: room_by_rate(seed, &graph, buffer),
             graph,
             packet,
             classes,

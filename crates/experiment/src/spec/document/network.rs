@@ -3,7 +3,7 @@
 use super::{
     Balancing, Discipline, HostFault, LARGEST, Marking, MarkingOfRate, PfcOptions, Topology, bytes, defaults, ratio,
 };
-use fanin_units::{Bytes, Time};
+use fanin_units::{Bytes, Rate, Time};
 use fanin_wire::size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -211,6 +211,10 @@ pub struct PerPort {
     /// ns-3 HPCC simulator also counts per ingress port, but from a memory shared by all ports: that is `pool`.)
     /// Control packets, and packets that find their egress idle, are not counted.
     pub per_port: Bytes,
+    /// Bytes per port on ports of certain rates, instead of `per_port`: for instance less where a link is slow, so that
+    /// its queue takes as long to drain as any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_rate: Vec<RoomOfRate>,
     /// Whether classes are lossless or lossy, unless they set it themselves.
     pub policy: Policy,
     /// Bytes of a port's buffer reserved for packets that arrive after a PAUSE was sent.
@@ -219,6 +223,30 @@ pub struct PerPort {
     /// XON offset: a paused ingress resumes when it holds this much less than the PAUSE threshold. Default: two full
     /// packets.
     pub xon_offset: Option<Bytes>,
+}
+
+/// The buffer of each port of a rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoomOfRate {
+    /// The rate. Some link has it.
+    pub rate: Rate,
+    /// Bytes per port.
+    pub per_port: Bytes,
+}
+
+/// The dynamic thresholds of ports of a rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThresholdsOfRate {
+    /// The rate. Some link has it.
+    pub rate: Rate,
+    /// Dynamic threshold of a lossy egress queue. Default: that of the pool.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
+    pub alpha: Option<f64>,
+    /// Dynamic threshold of a lossless ingress. Default: that of the pool.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
+    pub pfc_alpha: Option<f64>,
 }
 
 /// A buffer pool per switch, shared by its ports.
@@ -238,6 +266,10 @@ pub struct Pool {
     #[serde(default = "ratio::<1, 8>")]
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "wrong" = NO_FACTOR))]
     pub pfc_alpha: f64,
+    /// Dynamic thresholds on ports of certain rates, for classes without an `alpha` of their own. The ns-3 HPCC
+    /// simulator has 1/8, 1/4 and 1/2 for its NICs' rate, twice and four times of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_rate: Vec<ThresholdsOfRate>,
     /// Bytes of the pool reserved per lossless ingress for packets that arrive after a PAUSE was sent.
     #[serde(default)]
     pub headroom: Headroom,

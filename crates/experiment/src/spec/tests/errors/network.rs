@@ -186,6 +186,26 @@ fn impossible_markings_by_rate() {
     assert_eq!(listed, [1, 0]);
 }
 
+#[test]
+fn impossible_buffers_by_rate() {
+    let of = "network.buffer.by_rate[0]";
+    let line = EXAMPLE.lines().find(|line| line.starts_with("buffer = ")).expect("the example has a buffer");
+    let with = |list: &str| line.replacen(" }", &format!(", by_rate = [{list}] }}"), 1);
+    let known = ["no link has the rate 25 Gbps", "the rates are 10 Gbps"];
+    refused(line, &with("{ rate = \"25 Gbps\", per_port = \"90 KB\" }"), &format!("{of}.rate"), &known);
+    let twice = with("{ rate = \"10 Gbps\", per_port = \"200 KB\" }, { rate = \"10 Gbps\", per_port = \"300 KB\" }");
+    refused(line, &twice, "network.buffer.by_rate[1].rate", &["10 Gbps is listed twice"]);
+    let small = with("{ rate = \"10 Gbps\", per_port = \"10 B\" }");
+    refused(line, &small, &format!("{of}.per_port"), &["10 B is not a possible buffer size"]);
+    let short = with("{ rate = \"10 Gbps\", per_port = \"15 KB\" }");
+    refused(line, &short, &format!("{of}.per_port"), &["an ingress port has 15 KB", "of headroom alone"]);
+    // Of a pool.
+    let pool = |list: &str| format!("buffer = {{ pool = \"9 MB\", policy = \"lossless\", by_rate = [{list}] }}");
+    let factor = pool("{ rate = \"10 Gbps\", pfc_alpha = 0.0 }");
+    refused(line, &factor, &format!("{of}.pfc_alpha"), &["0 is not a possible factor", "like 0.125"]);
+    refused(line, &pool("{ rate = \"10 Gbps\" }"), of, &["it changes nothing", "give alpha, pfc_alpha, or both"]);
+}
+
 /// The example's second class with another marking.
 #[track_caller]
 fn refused_marking(marking: &str, key: &str, tells: &[&str]) {
