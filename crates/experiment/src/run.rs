@@ -443,6 +443,7 @@ impl<'a> Runner<'a> {
             flows: flows.iter().filter(|flow| flow.start.is_some()).collect(),
             numbers,
             ports: self.sim.port_counters(),
+            rates: Vec::new(),
             sent_in_window: std::mem::take(&mut self.sent_in_window),
             classes,
             class_counters: self.sim.class_counters(),

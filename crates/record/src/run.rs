@@ -6,7 +6,7 @@ use fanin_fabric::{
     ClassCounters, FlowRecord, Flows, GraphRecords, Hop, HostWait, Message, PauseRecord, Placed, PortCounters, Totals,
     TrafficCounters,
 };
-use fanin_units::{PortId, Time};
+use fanin_units::{PortId, Rate, Time};
 use std::collections::{BTreeMap, HashMap};
 
 /// A traffic, with the information that results need.
@@ -159,6 +159,8 @@ pub struct Run {
     pub numbers: Vec<u32>,
     /// Counters per port, by number.
     pub ports: Vec<PortCounters>,
+    /// The rate of each port, where the directions of a link may differ; else empty, and it is that of the link.
+    pub rates: Vec<Rate>,
     /// Bytes on the wire that each port sent in the measured window; empty if the run stopped before it.
     pub sent_in_window: Vec<u64>,
     /// The classes, control first.

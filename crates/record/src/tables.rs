@@ -124,9 +124,10 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
     // A packet counts completely when its transmission starts, so a busy link may seem to have sent more than its rate
     // allows.
     let time = run.measured_to.min(run.stopped).saturating_sub(run.measured_from).as_secs_f64();
+    let rate = |number: usize, link: &Link| *run.rates.get(number).unwrap_or(&link.rate);
     let used = |(number, link): (usize, &Link)| {
         let bytes = *run.sent_in_window.get(number)?;
-        (time > 0.0).then(|| (bytes as f64 * 8.0 / (link.rate.as_bps() as f64 * time)).min(1.0))
+        (time > 0.0).then(|| (bytes as f64 * 8.0 / (rate(number, link).as_bps() as f64 * time)).min(1.0))
     };
     let count = |of: fn(&PortCounters) -> u64| u64s(run.ports.iter().map(of));
     let columns: Vec<Column> = vec![
@@ -134,7 +135,7 @@ pub fn ports(run: &Run) -> Result<RecordBatch, RecordError> {
         ("from", false, texts(ends().map(|(from, _)| node(from)))),
         ("to", false, texts(ends().map(|(_, to)| node(to)))),
         ("tier", false, labels("ports", &tiers, tier.into_iter())?),
-        ("rate_bps", false, u64s(links().map(|link| link.rate.as_bps()))),
+        ("rate_bps", false, u64s(links().enumerate().map(|(number, link)| rate(number, link).as_bps()))),
         ("delay_ps", false, u64s(links().map(|link| link.delay.as_ps()))),
         ("packets", false, count(|p| p.packets)),
         ("bytes", false, count(|p| p.bytes)),

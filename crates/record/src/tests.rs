@@ -123,6 +123,7 @@ pub fn example() -> Run {
         // A query that was never posted is no row.
         numbers: vec![0, 1, 2, 3, 5, 6, 0],
         ports,
+        rates: Vec::new(),
         sent_in_window: Vec::new(),
         classes: [("control", false), ("data", true)]
             .map(|(name, lossless)| ClassInfo { name: name.into(), lossless })

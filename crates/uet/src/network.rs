@@ -69,6 +69,7 @@ pub struct Network<'a> {
     /// With reused connections, the sender and the message of each connection of the matrix.
     pub(crate) reused: Vec<(u32, Message)>,
     pub(crate) reuse: bool,
+    slow_links: u32,
     pub(crate) trims: bool,
     pub(crate) trim_size: u32,
     pub(crate) sack_threshold: u32,
@@ -113,6 +114,7 @@ impl<'a> Network<'a> {
             reused: Vec::new(),
             reuse: options.reuse,
             trims: !options.disable_trim,
+            slow_links: options.slow_links,
             trim_size: options.trim_size,
             sack_threshold: options.sack_threshold,
             nack_rtt: !options.no_rtt_of_nacks,
@@ -129,7 +131,7 @@ impl<'a> Network<'a> {
             record,
         };
         network.build_switches();
-        network.build_ports(options.slow_links);
+        network.build_ports();
         network.build_hosts();
         network.connect(options, matrix);
         network
@@ -148,21 +150,32 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// All ports; the first links from cores downwards are slow, if that is asked for; in a network of two tiers all
-    /// links of the first spines, in both directions.
-    fn build_ports(&mut self, slow_links: u32) {
+    /// Whether `-failed` makes a link slow: the first ones from cores downwards; in a network of two tiers all links of
+    /// the first spines, in both directions.
+    pub(crate) fn is_slow(&self, cable: &Cable) -> bool {
+        let (each, slow_links) = (self.topology.pod_aggregations, self.slow_links);
+        match (cable.from, cable.to) {
+            (Node::Core(core), Node::Aggregation(a)) => core / each + a * each < slow_links,
+            (Node::Tor(_), Node::Aggregation(a)) | (Node::Aggregation(a), Node::Tor(_)) => {
+                self.topology.tiers == 2 && a < slow_links
+            }
+            _ => false,
+        }
+    }
+
+    /// A link with the rate that it has, be it slow.
+    pub(crate) fn as_it_is(&self, cable: Cable) -> Cable {
+        let share = if self.is_slow(&cable) { 4 } else { 1 };
+        Cable { rate: cable.rate / share, ..cable }
+    }
+
+    /// All ports, and what that program prints of slow links.
+    fn build_ports(&mut self) {
         let Settings { queue, ecn, rccc, .. } = self.settings;
-        let (each, tiers) = (self.topology.pod_aggregations, self.topology.tiers);
+        let (each, tiers, slow_links) = (self.topology.pod_aggregations, self.topology.tiers, self.slow_links);
         for cable in &self.cables[self.topology.hosts as usize..] {
             let to_host = matches!(cable.to, Node::Host(_));
-            let slow = match (cable.from, cable.to) {
-                (Node::Core(core), Node::Aggregation(a)) => core / each + a * each < slow_links,
-                (Node::Tor(_), Node::Aggregation(a)) | (Node::Aggregation(a), Node::Tor(_)) => {
-                    tiers == 2 && a < slow_links
-                }
-                _ => false,
-            };
-            let share = if slow { 0.25 } else { 1.0 };
+            let share = if self.is_slow(cable) { 0.25 } else { 1.0 };
             let part = |bytes: u64| (share * bytes as f64) as u64;
             let marks = (!(rccc && to_host)).then_some((part(ecn.0), part(ecn.1)));
             self.ports.push(Port::new(part(queue), marks, ps_per_byte(cable.rate as f64 * share), to_host));

@@ -136,7 +136,7 @@ impl Network<'_> {
         Results {
             flows,
             sums,
-            links: self.cables.iter().copied().zip(counts).collect(),
+            links: self.cables.iter().map(|cable| self.as_it_is(*cable)).zip(counts).collect(),
             hops: self.hops,
             duplicates: self.duplicates,
             events: self.events.happened(),

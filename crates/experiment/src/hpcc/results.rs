@@ -62,6 +62,7 @@ pub fn hand_over(setup: &Setup, network: &Network, pauses: &Pauses, left_out: (u
         slowdown_ideal: "hpcc",
         numbers: fanin_record::numbers(flows.iter().copied()).collect(),
         flows: flows.into(),
+        rates: Vec::new(),
         sent_in_window: ports.iter().map(|port| port.bytes).collect(),
         class_counters: ports.iter().flat_map(|p| [ClassCounters::default(), of_data(p)]).collect(),
         ports,

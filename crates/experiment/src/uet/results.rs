@@ -5,7 +5,7 @@ use super::setup::{IDEAL, Setup, TRAFFIC};
 use fanin_fabric::{ClassCounters, Drops, FlowRecord, HostTotals, PortCounters, Totals, TrafficCounters};
 use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, SpoolWriter, TrafficInfo};
 use fanin_uet::{Cable, Counts, Flow, Results};
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -38,7 +38,8 @@ impl Lines {
 
 /// The run, with its file of lines and the hash over them.
 pub fn hand_over(setup: &Setup, found: Results, lines: Spool, hash: u64) -> Run {
-    let (graph, ports) = (setup.graph(), ports(setup, &found.links));
+    let graph = setup.graph();
+    let (rates, ports) = ports(setup, &found.links).into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     let sum = |of: fn(&Counts) -> u64| found.links.iter().map(|(_, counts)| of(counts)).sum();
     let flows: Vec<FlowRecord> = found.flows.iter().map(|flow| record(setup, flow)).collect();
     let of_class = |port: &PortCounters| ClassCounters {
@@ -84,6 +85,7 @@ pub fn hand_over(setup: &Setup, found: Results, lines: Spool, hash: u64) -> Run 
         sent_in_window: ports.iter().map(|port| port.bytes).collect(),
         class_counters: ports.iter().flat_map(|port| [ClassCounters::default(), of_class(port)]).collect(),
         ports,
+        rates,
         classes: vec![class("control"), class("data")],
         totals: Totals {
             packet_hops: sum(|counts| counts.packets),
@@ -133,14 +135,14 @@ fn warnings(setup: &Setup, found: &Results, dropped: u64) -> EventLog {
     events
 }
 
-/// What each port counted, in the order of the network's ports.
-fn ports(setup: &Setup, links: &[(Cable, Counts)]) -> Vec<PortCounters> {
+/// The rate of each port, and what it counted, in the order of the network's ports.
+fn ports(setup: &Setup, links: &[(Cable, Counts)]) -> Vec<(Rate, PortCounters)> {
     let number = |node| setup.number(node).0;
     let key = |from, to, bundle| (number(from), number(to), bundle);
-    let back: HashMap<_, &Counts> =
-        links.iter().map(|(cable, counts)| (key(cable.from, cable.to, cable.bundle), counts)).collect();
+    let back: HashMap<_, _> = links.iter().map(|link| (key(link.0.from, link.0.to, link.0.bundle), link)).collect();
     let up = links.iter().filter(|(cable, _)| number(cable.from) < number(cable.to));
-    up.flat_map(|(cable, counts)| [port(counts), port(back[&key(cable.to, cable.from, cable.bundle)])]).collect()
+    let of = |(cable, counts): &(Cable, Counts)| (Rate::from_bps(cable.rate), port(counts));
+    up.flat_map(|link| [of(link), of(back[&key(link.0.to, link.0.from, link.0.bundle)])]).collect()
 }
 
 fn port(counts: &Counts) -> PortCounters {
@@ -149,6 +151,7 @@ fn port(counts: &Counts) -> PortCounters {
         bytes: counts.bytes,
         marked: counts.marked,
         dropped: counts.dropped,
+        trimmed: counts.trimmed,
         peak_queue: counts.peak,
         ..PortCounters::default()
     }

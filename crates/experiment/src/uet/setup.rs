@@ -55,7 +55,7 @@ impl Setup {
     }
 
     /// The network: hosts, then switches from the lowest tier on, and a link for both directions. A link that option
-    /// `-failed` makes slow in one of them has its usual rate.
+    /// `-failed` makes slow, in most networks in one direction alone, has its usual rate here.
     pub fn graph(&self) -> Graph {
         let [hosts, tors, aggregations, cores] = self.network.nodes();
         let named = |name: &'static str, count: u32| (0..count).map(move |n| format!("{name}{n}"));
