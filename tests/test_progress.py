@@ -133,11 +133,13 @@ def test_many_runs_share_one_bar(screen: io.StringIO) -> None:
 def test_each_of_few_runs_has_a_bar(screen: io.StringIO) -> None:
     with ProgressDisplay(labels(MOST_BARS)) as display:
         display.update(3, state(0.5))
+        display.starting(4)
         assert display._bars is not None
         assert [task.completed for task in display._bars.tasks] == [0, 0, 0, 0.5, 0, 0, 0, 0]
     for label in labels(MOST_BARS):
         assert label in screen.getvalue()
     assert "waiting" in screen.getvalue()
+    assert screen.getvalue().count("starting") == 1
     assert "5.00 of 10.00 ms" in screen.getvalue()
 
 

@@ -75,6 +75,11 @@ class ProgressDisplay:
         if self._bars is not None:
             self._bars.stop()
 
+    def starting(self, index: int) -> None:
+        """The network of this run is being built, which takes seconds where it has half a million hosts."""
+        if not self._together:
+            self._show(index, "starting")
+
     def update(self, index: int, state: _core.Progress) -> None:
         """Shows the progress of the run with this index."""
         self._done[index] = share_done(state)

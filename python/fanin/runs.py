@@ -345,6 +345,7 @@ def map_jobs(
                 return watch
 
             def one(index: int) -> T:
+                display.starting(index)
                 result = jobs[index].run(flows, watcher(index))
                 begun[index] = True
                 taken = take(result)
