@@ -115,6 +115,19 @@ class Measure(TypedDict, total=False):
     """Messages posted in this time after the warm-up count. Above 0 s."""
 
 
+Rate = str
+"""A rate with its unit, like "10 Gbps"."""
+
+
+class RoomOfRate(TypedDict, total=False):
+    """The buffer of each port of a rate."""
+
+    per_port: Required[Bytes]
+    """Bytes per port."""
+    rate: Required[Rate]
+    """The rate. Some link has it."""
+
+
 PerLink = Literal["per-link"]
 """The value for bytes computed for each link."""
 
@@ -130,6 +143,9 @@ Policy = Literal["lossless", "lossy"]
 class PerPort(TypedDict, total=False):
     """A fixed buffer per port."""
 
+    by_rate: Sequence[RoomOfRate]
+    """Bytes per port on ports of certain rates, instead of `per_port`: for instance less where a link is slow, so that
+    its queue takes as long to drain as any other."""
     headroom: Headroom
     """Bytes of a port's buffer reserved for packets that arrive after a PAUSE was sent."""
     per_port: Required[Bytes]
@@ -149,12 +165,26 @@ class PerPort(TypedDict, total=False):
     packets."""
 
 
+class ThresholdsOfRate(TypedDict, total=False):
+    """The dynamic thresholds of ports of a rate."""
+
+    alpha: float
+    """Dynamic threshold of a lossy egress queue. Default: that of the pool. Above 0 and at most 1000."""
+    pfc_alpha: float
+    """Dynamic threshold of a lossless ingress. Default: that of the pool. Above 0 and at most 1000."""
+    rate: Required[Rate]
+    """The rate. Some link has it."""
+
+
 class Pool(TypedDict, total=False):
     """A buffer pool per switch, shared by its ports."""
 
     alpha: float
     """Dynamic threshold of a lossy egress queue: it may grow to this many times the free pool. Above 0 and at most
     1000."""
+    by_rate: Sequence[ThresholdsOfRate]
+    """Dynamic thresholds on ports of certain rates, for classes without an `alpha` of their own. The ns-3 HPCC
+    simulator has 1/8, 1/4 and 1/2 for its NICs' rate, twice and four times of it."""
     headroom: Headroom
     """Bytes of the pool reserved per lossless ingress for packets that arrive after a PAUSE was sent."""
     pfc_alpha: float
@@ -279,10 +309,6 @@ class MarkingPi(TypedDict, total=False):
 
 Marking = MarkingOff | MarkingStep | MarkingRed | MarkingRedAverage | MarkingPi
 """When a queue sets the congestion mark, by the data bytes queued in it."""
-
-
-Rate = str
-"""A rate with its unit, like "10 Gbps"."""
 
 
 class MarkingOfRate(TypedDict, total=False):
