@@ -1,7 +1,8 @@
-//! Files of graphs: a GOAL file, or the Chakra traces of all ranks.
+//! Files of graphs: a GOAL file, the Chakra traces of all ranks, or a workload of SimAI.
 
 use crate::chakra::{self, Groups, Trace};
 use crate::goal::Goal;
+use crate::simai::Workload;
 use crate::{Error, Errors, Warning};
 use fanin_graph::collectives::Method;
 use fanin_graph::job::{Listed, Wrong};
@@ -92,24 +93,41 @@ pub enum Graphs {
     Goal(Goal, String),
     /// A trace for each rank, and the process groups of a file beside them.
     Chakra(Vec<PathBuf>, Arc<Groups>),
+    /// A workload, and its file.
+    SimAi(Workload, String),
+}
+
+/// What the files of graphs are called in a spec.
+pub const KINDS: [&str; 3] = ["goal", "chakra", "simai"];
+
+/// The kind of a file of graphs: by its name, or of a text by its first word.
+pub fn kind_of(path: &Path) -> Option<&'static str> {
+    let name = path.file_name()?.to_str()?.to_lowercase();
+    let [goal, chakra, simai] = KINDS;
+    if name.ends_with(".goal") || name.ends_with(".bin") {
+        return Some(goal);
+    }
+    if name.ends_with(".et") || name.ends_with(".et.gz") {
+        return Some(chakra);
+    }
+    let mut begin = [0; 256];
+    let read = crate::input::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut begin)).ok()?;
+    Workload::is_one(&begin[..read]).then_some(simai)
 }
 
 impl Graphs {
-    /// Opens a GOAL file, or the traces of all ranks by the one of any.
+    /// Opens a GOAL file, a workload, or the traces of all ranks by the one of any.
     ///
     /// # Errors
-    /// The schedule cannot be read, or a trace is missing.
+    /// The file cannot be read, or a trace is missing.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
-        if path.extension().is_some_and(|end| end == "goal" || end == "bin") {
-            let bytes = crate::input::read(path).map_err(|cause| Error {
-                file: file.clone(),
-                line: 0,
-                what: cause.to_string(),
-            })?;
-            return Ok(Self::Goal(Goal::read(&bytes, &file)?, file));
+        let wrong = |cause: std::io::Error| Error { file: file.clone(), line: 0, what: cause.to_string() };
+        match kind_of(path) {
+            Some("goal") => Ok(Self::Goal(Goal::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
+            Some("simai") => Ok(Self::SimAi(Workload::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
+            _ => Ok(Self::Chakra(chakra::ranks(path)?, Arc::default())),
         }
-        Ok(Self::Chakra(chakra::ranks(path)?, Arc::default()))
     }
 
     /// The graphs with the process groups of a file such as `{"1": [0, 1], "2": [2, 3]}`, as ASTRA-sim reads it.
@@ -122,7 +140,9 @@ impl Graphs {
         let name = file.display().to_string();
         let wrong = |line, what: String| Error { file: name.clone(), line, what };
         let Self::Chakra(_, groups) = &mut self else {
-            return Err(wrong(0, "process groups go with Chakra traces; a GOAL schedule has none".into()));
+            let what =
+                "process groups go with Chakra traces; a GOAL schedule has none, and a workload of SimAI its own";
+            return Err(wrong(0, what.into()));
         };
         let bytes = crate::input::read(file).map_err(|cause| wrong(0, cause.to_string()))?;
         *groups = Arc::new(chakra::read_groups(&bytes, &name, count)?);
@@ -134,13 +154,14 @@ impl Graphs {
         match self {
             Self::Goal(goal, _) => goal.ranks.len(),
             Self::Chakra(files, _) => files.len(),
+            Self::SimAi(workload, _) => workload.ranks(),
         }
     }
 
     /// How the nodes of a rank share its slots.
     pub fn rules(&self) -> Rules {
         match self {
-            Self::Goal(..) => Rules { holds: Holds::Work, first_ready: true },
+            Self::Goal(..) | Self::SimAi(..) => Rules { holds: Holds::Work, first_ready: true },
             Self::Chakra(..) => Rules { holds: Holds::WorkAndSends, first_ready: false },
         }
     }
@@ -158,6 +179,7 @@ impl Graphs {
                 };
                 files.iter().zip(0..).map(open).collect()
             }
+            Self::SimAi(workload, _) => Ok(workload.sources().into_iter().map(|nodes| Box::new(nodes) as _).collect()),
         }
     }
 
@@ -174,7 +196,8 @@ impl Graphs {
             let Error { file, line, what } = self.place(problem);
             Warning { file, line, what }
         };
-        errors.or(warnings.iter().map(warning).collect())
+        let of_file = if let Self::SimAi(workload, _) = self { workload.warnings() } else { Vec::new() };
+        errors.or(of_file.into_iter().chain(warnings.iter().map(warning)).collect())
     }
 
     /// The job of these graphs, with collectives as the messages of their algorithms.
@@ -186,10 +209,7 @@ impl Graphs {
             Wrong::Source(error) => error,
             Wrong::Node { rank, id, what } => {
                 let what = format!("rank {rank}: {} {what}", self.name(rank, id));
-                match self {
-                    Self::Goal(goal, file) => Error { file: file.clone(), line: goal.line(rank, id), what },
-                    Self::Chakra(files, _) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
-                }
+                self.error(rank, id, what)
             }
         })
     }
@@ -198,7 +218,7 @@ impl Graphs {
     pub fn interfaces(&self) -> u32 {
         match self {
             Self::Goal(goal, _) => goal.interfaces(),
-            Self::Chakra(..) => 1,
+            Self::Chakra(..) | Self::SimAi(..) => 1,
         }
     }
 
@@ -256,15 +276,22 @@ impl Graphs {
     fn place(&self, problem: &Problem) -> Error {
         let (rank, id) = problem.place();
         let what = problem.text(&|rank, id| self.name(rank, id));
+        self.error(rank, id, what)
+    }
+
+    /// An error about a node, with its place.
+    fn error(&self, rank: u32, id: u64, what: String) -> Error {
         match self {
             Self::Goal(goal, file) => Error { file: file.clone(), line: goal.line(rank, id), what },
             Self::Chakra(files, _) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
+            Self::SimAi(workload, file) => Error { file: file.clone(), line: workload.name(id).1, what },
         }
     }
 
     fn name(&self, rank: u32, id: u64) -> String {
         match self {
             Self::Goal(goal, _) => goal.name(rank, id),
+            Self::SimAi(workload, _) => workload.name(id).0,
             Self::Chakra(files, _) => match Trace::open(&files[rank as usize], rank).and_then(|trace| trace.find(id)) {
                 Ok(Some((name, byte))) => format!("node {id} ({name}, byte {byte})"),
                 _ => format!("node {id}"),

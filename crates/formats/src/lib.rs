@@ -13,6 +13,7 @@ pub mod htsim;
 pub mod input;
 pub mod pcapng;
 pub mod perfetto;
+pub mod simai;
 pub mod tables;
 mod text;
 

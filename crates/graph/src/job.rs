@@ -159,7 +159,8 @@ impl Job {
             ranks.push(nodes);
         }
         groups.entry(0).or_insert_with(|| (0..sources.len() as u32).collect());
-        let mut collectives = Collectives { method, groups, all: Vec::new(), numbers: HashMap::new(), used: 0 };
+        let of_all = sources.iter().any(S::all_gather_of_all);
+        let mut collectives = Collectives { method, groups, of_all, all: Vec::new(), numbers: HashMap::new(), used: 0 };
         let counts: Vec<BTreeMap<u64, u32>> =
             ranks.iter().zip(0..).map(|(nodes, rank)| collectives.of_rank(rank, nodes)).collect::<Result<_, _>>()?;
         collectives.complete()?;
@@ -300,6 +301,8 @@ struct Part {
 struct Collectives<'a> {
     method: &'a Method<'a>,
     groups: BTreeMap<u32, Vec<u32>>,
+    /// What the bytes of an all-gather are: [`Source::all_gather_of_all`].
+    of_all: bool,
     all: Vec<Planned>,
     /// By group and the number of collectives before.
     numbers: HashMap<(u32, u32), u32>,
@@ -352,7 +355,8 @@ impl Collectives<'_> {
         let members = self.groups[&group].clone();
         let ranks = members.len() as u32;
         // A trace counts what a rank contributes to an all-gather.
-        let total = if operation == Operation::AllGather { bytes.saturating_mul(ranks.into()) } else { bytes };
+        let of_one = operation == Operation::AllGather && !self.of_all;
+        let total = if of_one { bytes.saturating_mul(ranks.into()) } else { bytes };
         // A trace has several operations, and the name may be that of another one's algorithm.
         let fits = self.method.algorithm.filter(|name| algorithm(operation, Some(name)).is_ok());
         let name = algorithm(operation, fits)?.name;

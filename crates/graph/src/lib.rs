@@ -172,6 +172,11 @@ pub trait Source {
     fn members(&self, _group: u32) -> Option<&[u32]> {
         None
     }
+
+    /// Whether the bytes of an all-gather are those that a rank has at its end, instead of those that it contributes.
+    fn all_gather_of_all(&self) -> bool {
+        false
+    }
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
@@ -183,5 +188,9 @@ impl<S: Source + ?Sized> Source for Box<S> {
 
     fn members(&self, group: u32) -> Option<&[u32]> {
         (**self).members(group)
+    }
+
+    fn all_gather_of_all(&self) -> bool {
+        (**self).all_gather_of_all()
     }
 }
