@@ -74,6 +74,17 @@ def test_a_run_folder_has_the_tables_of_its_lines(command_here: Command, pair: P
         result.with_ideal("hpcc")
 
 
+def test_ports_have_the_rates_of_slow_links_and_what_they_cut(pair: Path) -> None:
+    # Two senders meet at a queue of four packets; the first two links from cores downwards are slow.
+    result = fanin.run_uec(pair, options="-failed 2 -q 4 -ecn 1 3 -sender_cc_only", progress=False)
+    ports = result.ports()
+    down = pl.col("from").str.starts_with("core")
+    slow = ports.filter(pl.col("rate_bps") == 25_000_000_000)
+    assert slow.select("from", "to").rows() == ports.filter(down).select("from", "to").rows()[:2]
+    assert set(ports.filter(~down)["rate_bps"].to_list()) == {100_000_000_000}
+    assert ports["trimmed_packets"].sum() == result.summary()["network"]["trimmed"] > 0
+
+
 def test_a_lone_message_has_slowdown_1(pair: Path) -> None:
     for options, size in (("-sender_cc_only", 100 * 4086), ("-linkspeed 400000 -mtu 9064 -tiers 3", 50 * 9000)):
         pair.write_text(f"Nodes 16\n0->5 id 1 start 7 size {size}\n")
