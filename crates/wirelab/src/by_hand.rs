@@ -11,6 +11,7 @@
 //! little-endian.
 
 use crate::member::serve;
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 const MAGIC: [u8; 8] = *b"fanin-w1";
 /// Longest wait for a host's first message.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Most connections that have not said theirs; the oldest is closed for a further one.
+const CALLERS: usize = 256;
 /// How long a host waits for the switches to listen.
 const SOON: Duration = Duration::from_secs(10);
 /// Time between two looks for a host.
@@ -52,26 +55,49 @@ pub fn join(switches: SocketAddrV4, token: u64, host: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of the host at the other end, if it has the token and the number is free.
-fn admit(stream: &mut TcpStream, token: u64, taken: &[Option<TcpStream>]) -> io::Result<Option<usize>> {
-    stream.set_nonblocking(false)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let mut hello = [0; 20];
-    let (began, mut read) = (Instant::now(), 0);
-    while read < hello.len() {
-        let more = stream.read(&mut hello[read..])?;
-        if more == 0 || began.elapsed() > PATIENCE {
-            return Ok(None);
-        }
-        read += more;
+/// A connection whose first message has not arrived completely.
+struct Caller {
+    stream: TcpStream,
+    hello: [u8; 20],
+    read: usize,
+    since: Instant,
+}
+
+impl Caller {
+    /// Nothing here waits for the other end.
+    fn new(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, hello: [0; 20], read: 0, since: Instant::now() })
     }
-    let number = u32::from_le_bytes([hello[16], hello[17], hello[18], hello[19]]) as usize;
-    let right = hello[..8] == MAGIC && hello[8..16] == token.to_le_bytes();
-    let free = taken.get(number).is_some_and(Option::is_none);
-    stream.write_all(&[u8::from(right && free)])?;
-    stream.set_read_timeout(None)?;
-    Ok((right && free).then_some(number))
+
+    /// Reads what has arrived. Whether more may come; an error ends the connection.
+    fn go_on(&mut self) -> io::Result<bool> {
+        while self.read < self.hello.len() {
+            match self.stream.read(&mut self.hello[self.read..]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(more) => self.read += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock && self.since.elapsed() < PATIENCE => {
+                    return Ok(true);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The number of the host at the other end, if it has the token and the number is free; the answer is sent.
+    fn admit(mut self, token: u64, taken: &[Option<TcpStream>]) -> io::Result<Option<(usize, TcpStream)>> {
+        let hello = self.hello;
+        let number = u32::from_le_bytes([hello[16], hello[17], hello[18], hello[19]]) as usize;
+        let right = hello[..8] == MAGIC && hello[8..16] == token.to_le_bytes();
+        let free = taken.get(number).is_some_and(Option::is_none);
+        // A byte always fits into the buffer of a new connection.
+        self.stream.write_all(&[u8::from(right && free)])?;
+        self.stream.set_nonblocking(false)?;
+        Ok((right && free).then_some((number, self.stream)))
+    }
 }
 
 /// Waits for so many hosts. `waiting` is called often with how many there are, and ends the wait by returning false.
@@ -83,6 +109,7 @@ pub(crate) fn gather(
 ) -> io::Result<Option<Vec<TcpStream>>> {
     listener.set_nonblocking(true)?;
     let mut taken: Vec<Option<TcpStream>> = (0..hosts).map(|_| None).collect();
+    let mut callers: VecDeque<Caller> = VecDeque::new();
     loop {
         let there = taken.iter().flatten().count();
         if there == taken.len() {
@@ -91,15 +118,34 @@ pub(crate) fn gather(
         if !waiting(there) {
             return Ok(None);
         }
+        let mut idle = true;
         match listener.accept() {
-            Ok((mut stream, _)) => {
+            Ok((stream, _)) => {
+                idle = false;
                 // Whatever is wrong with it, it is no host of this run.
-                if let Ok(Some(number)) = admit(&mut stream, token, &taken) {
-                    taken[number] = Some(stream);
+                callers.extend(Caller::new(stream).ok());
+                if callers.len() > CALLERS {
+                    callers.pop_front();
                 }
             }
-            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(LOOK),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
+        }
+        for _ in 0..callers.len() {
+            let Some(mut caller) = callers.pop_front() else { break };
+            match caller.go_on() {
+                Ok(true) => callers.push_back(caller),
+                Ok(false) => {
+                    idle = false;
+                    if let Ok(Some((number, stream))) = caller.admit(token, &taken) {
+                        taken[number] = Some(stream);
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+        if idle {
+            std::thread::sleep(LOOK);
         }
     }
 }
@@ -145,5 +191,17 @@ mod tests {
         }
         assert_eq!(answers, [Some(0), Some(0), Some(0), Some(1), Some(0), None, Some(1)]);
         assert!(gather(&listener, 7, 1, &mut |_| false).unwrap().is_none());
+    }
+
+    #[test]
+    fn connections_that_say_nothing_delay_no_host() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, listener.local_addr().unwrap().port());
+        let began = Instant::now();
+        let silent: Vec<TcpStream> = (0..20).map(|_| connect(to, b"fanin-w1")).collect();
+        let host = connect(to, &[&MAGIC[..], &7u64.to_le_bytes(), &0u32.to_le_bytes()].concat());
+        assert_eq!(gather(&listener, 7, 1, &mut |_| true).unwrap().unwrap().len(), 1);
+        assert!(began.elapsed() < PATIENCE, "20 silent ones took {:?}", began.elapsed());
+        drop((silent, host));
     }
 }
