@@ -142,10 +142,8 @@ impl Buffers {
     #[inline(always)]
     pub fn admit(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
         let Request { switch, ingress, class, wire, out, leaves_in } = *request;
-        let lossy = self.lossless & 1 << class == 0;
-        let limit = self.limit(if lossy { out } else { ingress }, class);
-        if lossy {
-            match limit {
+        if self.lossless & 1 << class == 0 {
+            match self.limit(out, class) {
                 // Only control comes here, where packets are trimmed.
                 Limit::None if class == 0 && egress.queue(out, 0).bytes + wire > self.headers => {
                     return Admission::Dropped(DropCause::Buffer);
@@ -168,6 +166,7 @@ impl Buffers {
             return Admission::Admitted;
         }
         let reserved = self.held(ingress, class).reserved;
+        let limit = self.limit(ingress, class);
         let pauses_at = match limit {
             Limit::None => return Admission::Admitted,
             Limit::Credits => return Admission::Credited,
@@ -201,15 +200,15 @@ impl Buffers {
             return None;
         }
         let (ingress, class, wire) = (PortIx(packet.ingress()), packet.ingress_class(), packet.wire() as u64);
-        let limit = self.limit(ingress, class);
         if self.lossless & 1 << class == 0 {
             // It is the same pool at ports of all rates.
-            if let Limit::Pool { pool, .. } = limit {
+            if let Limit::Pool { pool, .. } = self.plan.limits[class] {
                 let switch = self.held(ingress, class).switch;
                 self.pool(switch, pool).used -= wire;
             }
             return None;
         }
+        let limit = self.limit(ingress, class);
         match limit {
             Limit::None => return None,
             Limit::Credits => return Some((ingress, class)),

@@ -117,7 +117,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(never)]
     pub(crate) fn advance(&mut self, until: Time, budget: u64) -> bool {
         if self.world.messages.graphs().is_some() {
-            return self.advance_graphs(until, budget);
+            return self.run_with_graphs(until, budget);
         }
         let mut left = budget.max(1);
         loop {
@@ -143,7 +143,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The same where nodes of graphs send messages: they act after all events of an instant.
     #[inline(never)]
-    fn advance_graphs(&mut self, until: Time, budget: u64) -> bool {
+    fn run_with_graphs(&mut self, until: Time, budget: u64) -> bool {
         let mut left = budget.max(1);
         loop {
             let to = until.min(self.loader.loaded_to);
