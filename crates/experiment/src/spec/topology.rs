@@ -5,7 +5,7 @@ use super::document::{self, LinkChange, Network, Topology};
 use super::shape::advice;
 use super::topology_file;
 use fanin_fabric::topology::{
-    Cable, Clos, Dumbbell, Explicit, FatTree, Graph, LeafSpine, Link, NamedLink, ParkingLot, Star, TopologyError,
+    Cable, Clos, Dumbbell, Explicit, FatTree, Graph, LeafSpine, Link, NamedLink, ParkingLot, Rails, Star, TopologyError,
 };
 use fanin_units::{NodeId, Rate, Time};
 use std::collections::HashMap;
@@ -80,6 +80,37 @@ fn build_topology(topology: &mut Topology) -> Result<Graph, TopologyError> {
             let fabric_link = inner(host_link, fabric_link, fabric_delay);
             LeafSpine { leaves: *leaves, hosts: *hosts, spines: *spines, host_link, fabric_link }.build()
         }
+        Topology::Rails {
+            servers,
+            gpus,
+            rails,
+            segment,
+            planes,
+            tors,
+            spines,
+            link,
+            delay,
+            fabric_link,
+            fabric_delay,
+            nvlink,
+            nvlink_delay,
+        } => {
+            let nic = cable(link, delay);
+            let of_server = Time::from_ns(25);
+            Rails {
+                servers: *servers,
+                gpus: *gpus,
+                rails: *rails.get_or_insert(*gpus),
+                segment: *segment.get_or_insert((*servers).max(1)),
+                planes: *planes.get_or_insert(1),
+                tors: *tors.get_or_insert(1),
+                spines: *spines,
+                nvlink: nvlink.map(|rate| Cable::new(rate, *nvlink_delay.get_or_insert(of_server))),
+                nic,
+                fabric_link: inner(nic, fabric_link, fabric_delay),
+            }
+            .build()
+        }
         Topology::FatTree { k, link, delay } => FatTree { k: *k, link: cable(link, delay) }.build(),
         Topology::HpccFatTree {} => Clos::hpcc().build(),
         Topology::Clos {
@@ -138,8 +169,10 @@ fn explain(topology: &Topology, error: &TopologyError) -> (String, String, Strin
         (several, _) if several.contains(", ") => String::new(),
         (link, "a") if between => format!("{link}.between[0]"),
         (link, "b") if between => format!("{link}.between[1]"),
-        ("host_link" | "link", "rate") => "link".into(),
-        ("host_link" | "link", "delay") => "delay".into(),
+        ("host_link" | "link" | "nic", "rate") => "link".into(),
+        ("host_link" | "link" | "nic", "delay") => "delay".into(),
+        ("nvlink", "rate") => "nvlink".into(),
+        ("nvlink", "delay") => "nvlink_delay".into(),
         ("bottleneck", "rate") => "bottleneck".into(),
         ("bottleneck", "delay") => "bottleneck_delay".into(),
         ("chain_link", "rate") => "chain_link".into(),

@@ -39,6 +39,8 @@ pub(super) struct Search<'a> {
     hops: Vec<Hop>,
     /// Whether a node is one of these hosts.
     leaf: Vec<bool>,
+    /// Whether a node is a switch that joins hosts alone, as an NV switch does those of a server.
+    joins_hosts: Vec<bool>,
     /// These hosts by their switch.
     leaves: Vec<Vec<Leaves>>,
     /// Of the hosts that take part, their rate.
@@ -63,6 +65,8 @@ impl<'a> Search<'a> {
             _ => None,
         };
         let leaf: Vec<bool> = (0..nodes).map(|node| switch_of(node).is_some()).collect();
+        let only_hosts = |node: &u32| out.of(*node).iter().all(|port| links.peer(*port).0 < hosts);
+        let joins_hosts = (0..nodes).map(|node| node >= hosts && only_hosts(&node)).collect();
         let (mut start, mut hops) = (Vec::with_capacity(nodes as usize + 1), Vec::new());
         let mut leaves: Vec<Vec<Leaves>> = Vec::new();
         leaves.resize_with(nodes as usize, Vec::new);
@@ -93,6 +97,7 @@ impl<'a> Search<'a> {
             start,
             hops,
             leaf,
+            joins_hosts,
             leaves,
             rates,
             distance: vec![u32::MAX; nodes as usize],
@@ -148,6 +153,9 @@ impl<'a> Search<'a> {
                     self.found.push(hop.port);
                 }
             }
+            if node < self.hosts && self.found.len() > 1 {
+                worst = self.keep_inside(worst);
+            }
             if own_leaf.is_none() && node != target {
                 self.rtt[node as usize] = worst;
                 if node < self.hosts {
@@ -166,6 +174,19 @@ impl<'a> Search<'a> {
                 column[row as usize] = if here == 1 { HERE } else { self.group(node, groups) };
             }
         }
+    }
+
+    /// Of a host's equally short ways, those over a switch that joins hosts alone win: inside a server NVLink is used
+    /// (the SimAI simulator's rule). Returns the largest round-trip time of those that are left.
+    fn keep_inside(&mut self, worst: Time) -> Time {
+        let Self { links, joins_hosts, found, .. } = self;
+        let inside = |port: &PortId| joins_hosts[links.peer(*port).ix()];
+        if found.iter().all(|port| inside(port) == inside(&found[0])) {
+            return worst;
+        }
+        found.retain(inside);
+        let cost = |port: &PortId| self.links.round_trip(*port, self.sizes) + self.rtt[self.links.peer(*port).ix()];
+        self.found.iter().map(cost).max().unwrap_or(worst)
     }
 
     /// Two hosts may be this far from each other, of which one sends at `rate`.

@@ -112,6 +112,13 @@ impl Draft {
         Ok(Self(Graph { hosts: hosts as u32, names, links: Vec::with_capacity(links as usize) }))
     }
 
+    /// Gives the hosts other names.
+    pub(super) fn name_hosts(&mut self, name: impl Fn(u32) -> String) {
+        for (host, named) in (0..).zip(&mut self.0.names) {
+            *named = name(host);
+        }
+    }
+
     /// Adds a switch and returns its node.
     pub(super) fn switch(&mut self, name: &str) -> u32 {
         self.0.names.push(name.to_string());

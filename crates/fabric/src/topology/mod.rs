@@ -1,8 +1,8 @@
 //! Topologies: nodes and the links between them.
 //!
 //! Each builder is a struct of parameters with `build`, in a file of its own: [`Star`], [`Dumbbell`], [`ParkingLot`],
-//! [`LeafSpine`] (RCC's tree), [`Clos`] (Dart's and HPCC's networks), [`FatTree`], and [`Explicit`] for any other
-//! graph. The result of `build` is connected and within [`MAX_NODES`] and [`MAX_LINKS`]; the functions of [`Graph`]
+//! [`LeafSpine`] (RCC's tree), [`Clos`] (Dart's and HPCC's networks), [`FatTree`], [`Rails`] (GPU servers), and
+//! [`Explicit`] for any other graph. The result of `build` is connected and within [`MAX_NODES`] and [`MAX_LINKS`]; the functions of [`Graph`]
 //! require that its links name its own nodes.
 
 mod clos;
@@ -12,6 +12,7 @@ mod explicit;
 mod fat_tree;
 mod leaf_spine;
 mod parking_lot;
+mod rails;
 mod reach;
 mod star;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use explicit::{Explicit, NamedLink};
 pub use fat_tree::FatTree;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
+pub use rails::Rails;
 pub use star::Star;
 pub use tier::{Tier, Way};
 pub use up_down::UpDown;

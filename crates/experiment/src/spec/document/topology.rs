@@ -100,6 +100,37 @@ pub enum Topology {
         /// Propagation delay between switches. Default: that of the host links.
         fabric_delay: Option<Time>,
     },
+    /// Servers of GPUs gpu0.0, gpu0.1, ... (server, place), which are the hosts; inside a server NVLink over a switch
+    /// nv0, ..., between servers leaves leaf0.0.0, ... (set, rail, segment) and spines spine0.0, ... (plane, number).
+    /// Place g of each server is on rail g modulo `rails`. See collectives.md.
+    Rails {
+        /// Number of servers.
+        servers: u32,
+        /// GPUs of a server, each with a network interface of its own.
+        gpus: u32,
+        /// Rails: a divisor of `gpus`. With 1, all GPUs of a server are on the same leaf. Default: `gpus`.
+        rails: Option<u32>,
+        /// Servers that share their leaves. Default: all.
+        segment: Option<u32>,
+        /// Networks without common links; a GPU is in each of them. Default: 1.
+        planes: Option<u32>,
+        /// Leaves of a GPU in each plane; 2 is called dual ToR. Default: 1.
+        tors: Option<u32>,
+        /// Spines of each plane, each with a link to all its leaves. 0 where one leaf has all GPUs.
+        spines: u32,
+        /// Rate of the link of a GPU to each of its leaves.
+        link: Rate,
+        /// Propagation delay of these links.
+        delay: Time,
+        /// Rate between leaf and spine. Default: `link`.
+        fabric_link: Option<Rate>,
+        /// Propagation delay between leaf and spine. Default: `delay`.
+        fabric_delay: Option<Time>,
+        /// Rate of NVLink, between each GPU and the switch of its server. Default: there is none.
+        nvlink: Option<Rate>,
+        /// Propagation delay of these links. Default: 25 ns, as SimAI's files have it.
+        nvlink_delay: Option<Time>,
+    },
     /// The tree of RCC section 6.2: 1,000 hosts at 1 Gb/s in 40 racks, 25 Gb/s to one core switch, 40 us per link.
     RccTree {},
     /// Any graph of hosts and switches.

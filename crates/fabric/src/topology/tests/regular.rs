@@ -277,3 +277,45 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn rails_join_the_same_places_of_servers() {
+    let cable = |gbps| Cable::new(Rate::from_gbps(gbps), Time::from_ns(500));
+    let rails = Rails {
+        servers: 4,
+        gpus: 4,
+        rails: 2,
+        segment: 2,
+        planes: 2,
+        tors: 2,
+        spines: 3,
+        nvlink: Some(cable(2880)),
+        nic: cable(200),
+        fabric_link: cable(400),
+    };
+    let graph = rails.build().unwrap();
+    // 2 planes of 2 leaves for each of 2 rails in 2 segments, 3 spines a plane, and an NV switch a server.
+    assert_eq!((graph.hosts, graph.switches()), (16, 16 + 6 + 4));
+    assert_eq!(graph.links.len(), 16 * 4 + 16 * 3 + 16);
+    let neighbours = |name: &str| {
+        let node = graph.find(name).unwrap();
+        let other =
+            |link: &Link| [(link.a, link.b), (link.b, link.a)].iter().find(|end| end.0 == node).map(|end| end.1);
+        let mut names: Vec<&str> =
+            graph.links.iter().filter_map(other).map(|node| graph.names[node.ix()].as_str()).collect();
+        names.sort_unstable();
+        names.join(" ")
+    };
+    assert_eq!(neighbours("gpu2.3"), "leaf0.1.1 leaf1.1.1 leaf2.1.1 leaf3.1.1 nv2");
+    assert_eq!(neighbours("leaf1.0.0"), "gpu0.0 gpu0.2 gpu1.0 gpu1.2 spine0.0 spine0.1 spine0.2");
+    assert_eq!(
+        neighbours("spine1.2"),
+        "leaf2.0.0 leaf2.0.1 leaf2.1.0 leaf2.1.1 leaf3.0.0 leaf3.0.1 leaf3.1.0 leaf3.1.1"
+    );
+    assert_eq!(neighbours("nv3"), "gpu3.0 gpu3.1 gpu3.2 gpu3.3");
+    assert_error(Rails { rails: 3, ..rails }.build(), "rails", &["is 3", "divisor of gpus (4)"]);
+    assert_error(Rails { spines: 0, ..rails }.build(), "spines", &["is 0", "use at least 1"]);
+    assert_error(Rails { servers: 1_000_000, ..rails }.build(), "servers, gpus, planes, tors, spines", &["nodes"]);
+    let one = Rails { servers: 2, gpus: 1, rails: 1, segment: 2, planes: 1, tors: 1, spines: 0, nvlink: None, ..rails };
+    assert_eq!(one.build().unwrap().names, ["gpu0.0", "gpu1.0", "leaf0.0.0"]);
+}
