@@ -247,13 +247,15 @@ impl Job {
 }
 
 impl Program {
-    /// A collective becomes two delays of no time: one at its start, with its number, and one at its end.
+    /// A collective becomes two delays of no time: one at its start, with its number, and one at its end, which is that
+    /// of the last receive (of the last send, where the rank receives nothing).
     fn messages_only(&self) -> Listed {
         let end_of = |id: u64| match self.steps.get(id as usize).map(|step| step.node.kind) {
             Some(Kind::Collective { .. }) => self.steps.len() as u64 + id,
             _ => id,
         };
-        let mut ends: BTreeMap<u32, Node> = BTreeMap::new();
+        // Those ends, and the sends before each.
+        let mut ends: BTreeMap<u32, (Node, Vec<u64>)> = BTreeMap::new();
         let mut nodes = Vec::with_capacity(self.steps.len());
         for (number, step) in (0..).zip(&self.steps) {
             let mut node = step.node.clone();
@@ -262,17 +264,24 @@ impl Program {
                 node.kind = Kind::Delay { ns: 0 };
                 node.slot = None;
                 let end = Node { id: end_of(number.into()), after_end: vec![number.into()], ..Node::default() };
-                ends.insert(number, end);
+                ends.insert(number, (end, Vec::new()));
             } else if step.within != number
-                && let Some(end) = ends.get_mut(&step.within)
+                && let Some((end, sends)) = ends.get_mut(&step.within)
             {
                 // A trace knows waits for ends alone; the start of a collective takes no time.
                 node.after_end.append(&mut node.after_start);
-                end.after_end.push(number.into());
+                let sent = matches!(node.kind, Kind::Send { .. });
+                (if sent { sends } else { &mut end.after_end }).push(number.into());
             }
             nodes.push(node);
         }
-        nodes.extend(ends.into_values());
+        nodes.extend(ends.into_values().map(|(mut end, mut sends)| {
+            // It waits for its start, and for nothing more without receives.
+            if end.after_end.len() == 1 {
+                end.after_end.append(&mut sends);
+            }
+            end
+        }));
         Listed::new(nodes)
     }
 }
