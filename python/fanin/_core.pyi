@@ -298,6 +298,7 @@ def ideals(
 def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
+def graphs_kind(path: str) -> Literal["goal", "chakra", "simai"] | None: ...
 def graphs_check(path: str, groups: str | None = None) -> tuple[int, list[str]]:
     """The number of ranks of a schedule, or of traces by the one of any rank, and warnings; raises `SpecError`."""
 

@@ -1,4 +1,5 @@
-"""Graphs of work of many ranks: GOAL schedules and Chakra traces, checked, timed without packets, and run."""
+"""Graphs of work of many ranks: GOAL schedules, Chakra traces and workloads of SimAI, checked, timed without packets,
+and run."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from fanin.spec import read_toml
 
 
 def is_one(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a schedule or a trace, by its name."""
-    return Path(path).name.lower().endswith((".goal", ".bin", ".et", ".et.gz"))
+    """Whether a file is a schedule or a trace, by its name, or a workload of SimAI, by its first word."""
+    return _core.graphs_kind(os.fspath(path)) is not None
 
 
 def spec(
@@ -31,8 +32,10 @@ def spec(
     A seed in it is kept. The run ends with the last node. `groups` is a file of process groups, as for `check`.
     """
     graph, place = Path(path), Path(network)
-    if not is_one(graph):
-        raise _core.SpecError(f"{graph}: no GOAL schedule (.goal, .bin) and no Chakra trace (.et)")
+    kind = _core.graphs_kind(os.fspath(graph))
+    if kind is None:
+        what = "no GOAL schedule (.goal, .bin), no Chakra trace (.et), no workload of SimAI, which begins with a policy"
+        raise _core.SpecError(f"{graph}: {what}")
     if not graph.is_file():
         raise _core.SpecError(f"{graph}: there is no such file")
     if place.suffix not in (".toml", ".json") or not place.is_file():
@@ -51,11 +54,11 @@ def spec(
         beside = {key: str((place.parent / topology[key]).resolve()) for key in ("file", "nodes") if key in topology}
         given = {**given, "topology": {**topology, **beside}}
     name = graph.name.removesuffix(".gz").rsplit(".", 1)[0]
-    kind = "chakra" if ".et" in graph.suffixes else "goal"
     pattern: dict[str, object] = {"kind": kind, "file": str(graph.resolve())}
     if groups is not None:
-        if kind == "goal":
-            raise _core.SpecError(f"{groups}: process groups go with Chakra traces, and {graph} is a GOAL schedule")
+        if kind != "chakra":
+            other = "a GOAL schedule" if kind == "goal" else "a workload of SimAI"
+            raise _core.SpecError(f"{groups}: process groups go with Chakra traces, and {graph} is {other}")
         pattern["groups"] = str(Path(groups).resolve())
     return {
         "spec_version": 1,

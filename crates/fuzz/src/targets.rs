@@ -47,6 +47,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "htsim-matrix", run: fanin_formats::htsim::fuzz_matrix, seeds: || texts(&[MATRIX]) },
     Target { name: "htsim-topo", run: fanin_formats::htsim::fuzz_topo, seeds: || texts(&[TREE]) },
     Target { name: "goal", run: fanin_formats::goal::fuzz, seeds: schedules },
+    Target { name: "simai", run: fanin_formats::simai::fuzz, seeds: || texts(&[WORKLOAD]) },
     Target { name: "chakra", run: fanin_formats::chakra::fuzz, seeds: traces },
     Target { name: "uec-options", run: uec_options, seeds: || texts(&[UEC_OPTIONS]) },
     Target { name: "uec-matrix", run: |bytes| uec(bytes, None), seeds: || texts(&[UEC_MATRIX]) },
@@ -170,6 +171,13 @@ h0,host
 s0,switch
 ";
 
+const WORKLOAD: &str =
+    "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 2 pp: 1 vpp: 1 ga: 1 all_gpus: 8 \
+checkpoints: 1 0 checkpoint_initiates: 1 1
+2
+first -1 10 ALLREDUCE 100 20 ALLGATHER 200 30 REDUCESCATTER 300 1
+second -1 40 ALLTOALL_EP 64 50 NONE 0 60 ALLREDUCE_DP_EP 400 0
+";
 const SCHEDULE: &str = "num_ranks 2
 rank 0 { // sends
 a: calc 2000

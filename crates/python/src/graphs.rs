@@ -1,4 +1,4 @@
-//! Graphs of work: GOAL schedules and Chakra traces.
+//! Graphs of work: GOAL schedules, Chakra traces and workloads of SimAI.
 
 use crate::errors::SpecError;
 use fanin_experiment::explain::longest;
@@ -17,6 +17,12 @@ fn refused(error: impl std::fmt::Display) -> PyErr {
 fn open(path: &Path, groups: Option<&Path>) -> PyResult<Graphs> {
     let graphs = Graphs::open(path).map_err(refused)?;
     groups.map_or(Ok(graphs.clone()), |groups| graphs.with_groups(groups)).map_err(refused)
+}
+
+/// The kind of a file of graphs: "goal", "chakra" or "simai"; None for others.
+#[pyfunction]
+pub fn graphs_kind(path: PathBuf) -> Option<&'static str> {
+    graphs::kind_of(&path)
 }
 
 /// Checks a schedule, or the traces of all ranks by the one of any; returns how many ranks there are, and warnings.

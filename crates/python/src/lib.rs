@@ -810,7 +810,7 @@ mod _core {
     use super::endpoint::WireEndpoint;
     use super::errors::{LimitError, SpecError};
     #[pymodule_export]
-    use super::graphs::{graphs_check, graphs_finish, graphs_overview, graphs_write};
+    use super::graphs::{graphs_check, graphs_finish, graphs_kind, graphs_overview, graphs_write};
     use super::own;
     #[pymodule_export]
     use super::{

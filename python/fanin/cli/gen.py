@@ -218,7 +218,8 @@ def job(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A spec with a collective, .toml or .json; a GOAL schedule; or the Chakra trace of any rank.",
+            help="A spec with a collective, .toml or .json; a GOAL schedule; the Chakra trace of any rank; or a "
+            "workload of SimAI.",
             show_default=False,
         ),
     ],

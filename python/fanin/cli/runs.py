@@ -61,7 +61,8 @@ class Where:
         typer.Option(
             "--network",
             metavar="NET",
-            help="The network of a GOAL schedule or of Chakra traces: a spec, or a file with its table network.",
+            help="The network of a GOAL schedule, of Chakra traces or of a workload of SimAI: a spec, or a file with "
+            "its table network.",
         ),
     ] = None
 
@@ -119,7 +120,8 @@ def _given(file: Path, where: Where) -> SpecLike:
         return file
     from fanin import graphs
 
-    need(graphs.is_one(file), f"--network: it goes with a GOAL schedule or a Chakra trace, and {file} is neither")
+    kinds = "a GOAL schedule, a Chakra trace or a workload of SimAI"
+    need(graphs.is_one(file), f"--network: it goes with {kinds}, and {file} is none of these")
     return graphs.spec(file, network, groups=where.groups)
 
 
@@ -145,7 +147,8 @@ def run(
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
 
-    A GOAL schedule (.goal, .bin), or the Chakra traces of all ranks given the one of any (.et), runs with --network.
+    A GOAL schedule (.goal, .bin), the Chakra traces of all ranks given the one of any (.et), or a workload of SimAI
+    runs with --network.
     Files of other simulators run with fanin run-hpcc, run-htsim and run-uec, also written fanin run --hpcc, --htsim and
     --uec.
 

@@ -1,6 +1,6 @@
-//! Patterns whose messages are sent by the nodes of a job: collectives, GOAL schedules and Chakra traces.
+//! Patterns whose messages are sent by the nodes of a job: collectives, GOAL schedules, Chakra traces and workloads.
 
-use super::document::{Collective, Pattern, Placement, SendDone, Slots, Slow};
+use super::document::{Collective, Pattern, Placement, SendDone, Slots, Slow, Traces};
 use super::one::One;
 use super::setting::Setting;
 use crate::error::Problem;
@@ -28,7 +28,8 @@ pub(super) fn is_graph(pattern: &Pattern) -> bool {
         | Pattern::Pipeline { .. }
         | Pattern::Training { .. }
         | Pattern::Goal { .. }
-        | Pattern::Chakra { .. } => true,
+        | Pattern::Chakra(_)
+        | Pattern::SimAi(_) => true,
         _ => false,
     }
 }
@@ -90,31 +91,23 @@ impl One<'_, '_> {
                 let job = self.slowed(job, slow.as_ref())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
-            Pattern::Chakra {
-                file,
-                hosts,
-                placement,
-                slow,
-                slots,
-                send_done,
-                algorithm,
-                server,
-                channels,
-                chunk,
-                window,
-                groups,
-            } => {
-                let slots = *slots.get_or_insert(Slots::AstraSim);
-                self.known(algorithm.as_deref())?;
-                let method = self.method((algorithm.as_deref(), *server), *channels, *chunk, *window)?;
-                let graphs = self.file(file, groups.as_mut())?;
-                let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
-                let job = self.job_of(&graphs, slots, *send_done, &method)?;
-                let job = self.slowed(job, slow.as_ref())?;
-                Some(Graph { job: Arc::new(job), hosts })
-            }
+            Pattern::Chakra(of) => self.traces(of, Slots::AstraSim, setting),
+            Pattern::SimAi(of) => self.traces(of, Slots::None, setting),
             _ => None,
         }
+    }
+
+    /// The job of files whose collectives are carried out here.
+    fn traces(&mut self, of: &mut Traces, usual: Slots, setting: &Setting<'_>) -> Option<Graph> {
+        let Traces { file, groups, hosts, placement, slow, slots, send_done, .. } = of;
+        let slots = *slots.get_or_insert(usual);
+        self.known(of.algorithm.as_deref())?;
+        let method = self.method((of.algorithm.as_deref(), of.server), of.channels, of.chunk, of.window)?;
+        let graphs = self.file(file, groups.as_mut())?;
+        let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
+        let job = self.job_of(&graphs, slots, *send_done, &method)?;
+        let job = self.slowed(job, slow.as_ref())?;
+        Some(Graph { job: Arc::new(job), hosts })
     }
 
     /// Bytes of an all-to-all from each rank to each, if they are given.

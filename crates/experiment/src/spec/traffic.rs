@@ -423,7 +423,8 @@ impl One<'_, '_> {
             | Pattern::ReduceScatter(_)
             | Pattern::Broadcast(_)
             | Pattern::Goal { .. }
-            | Pattern::Chakra { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
+            | Pattern::Chakra(_)
+            | Pattern::SimAi(_) => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
             Pattern::Pipeline { .. } => workload::Pattern::Graph(self.pipeline(&traffic.pattern, setting)?),
             Pattern::Training { .. } => workload::Pattern::Graph(self.training(&traffic.pattern, setting)?),
             Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
@@ -540,7 +541,8 @@ impl One<'_, '_> {
             | Pattern::Pipeline { .. }
             | Pattern::Training { .. }
             | Pattern::Goal { .. }
-            | Pattern::Chakra { .. }
+            | Pattern::Chakra(_)
+            | Pattern::SimAi(_)
             | Pattern::Query { .. }
             | Pattern::List { .. }
             | Pattern::Hpcc { .. }

@@ -195,33 +195,11 @@ pub enum Pattern {
         send_done: Option<SendDone>,
     },
     /// The work of Chakra execution traces, one file for each rank, with collectives as messages.
-    Chakra {
-        /// The trace of any rank, `PREFIX.RANK.et`, relative to the spec's folder; the others have the same prefix.
-        file: String,
-        /// The hosts of the ranks, in order. Default: all.
-        hosts: Option<Vec<String>>,
-        /// Which rank gets which host.
-        placement: Option<Placement>,
-        /// Ranks whose computations take longer. Default: none.
-        slow: Option<Slow>,
-        /// Which nodes of a rank wait for each other. Default: "astra-sim".
-        slots: Option<Slots>,
-        /// When a send ends.
-        send_done: Option<SendDone>,
-        /// The algorithm of those collectives that have one of this name; others have their default.
-        algorithm: Option<String>,
-        /// Ranks of a server.
-        server: Option<u32>,
-        /// Channels of each collective.
-        channels: Option<u32>,
-        /// Largest message of a collective.
-        chunk: Option<Bytes>,
-        /// Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all.
-        window: Option<u32>,
-        /// Process groups that the traces name and do not define: a JSON file like `{"1": [0, 1], "2": [2, 3]}`,
-        /// relative to the spec's folder, as ASTRA-sim reads it. Default: none.
-        groups: Option<String>,
-    },
+    Chakra(Traces),
+    /// The work of a workload file of SimAI (AICB), with collectives as messages; see
+    /// collectives.md.
+    #[serde(rename = "simai")]
+    SimAi(Traces),
     /// A fixed set of long flows, each from a different sender. Their number is the load divided by a host's rate, or
     /// `count`; with one-to-one pairs it is the number of senders.
     Long {
@@ -517,4 +495,36 @@ pub enum LoadBase {
     TorUplinks,
     /// The links of the possible receivers, each on average.
     ReceiverLink,
+}
+
+/// The files of a job, and how it is carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Traces {
+    /// The file, relative to the spec's folder. Of Chakra the trace of any rank, `PREFIX.RANK.et`; the others have the
+    /// same prefix.
+    pub file: String,
+    /// The hosts of the ranks, in order. Default: all.
+    pub hosts: Option<Vec<String>>,
+    /// Which rank gets which host.
+    pub placement: Option<Placement>,
+    /// Ranks whose computations take longer. Default: none.
+    pub slow: Option<Slow>,
+    /// Which nodes of a rank wait for each other. Default: "astra-sim" for traces, none in a workload.
+    pub slots: Option<Slots>,
+    /// When a send ends.
+    pub send_done: Option<SendDone>,
+    /// The algorithm of those collectives that have one of this name; others have their default.
+    pub algorithm: Option<String>,
+    /// Ranks of a server.
+    pub server: Option<u32>,
+    /// Channels of each collective.
+    pub channels: Option<u32>,
+    /// Largest message of a collective.
+    pub chunk: Option<Bytes>,
+    /// Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all.
+    pub window: Option<u32>,
+    /// Process groups that the traces name and do not define: a JSON file like `{"1": [0, 1], "2": [2, 3]}`,
+    /// relative to the spec's folder, as ASTRA-sim reads it. Default: none.
+    pub groups: Option<String>,
 }
