@@ -212,6 +212,10 @@ speed: setup ## packet-hops per second of the cases on one core and two, on a qu
 scale: setup ## start, speed and memory of 128 to 65,536 hosts, into bench/results/scale.json
 	$(BIN)/python bench/scale.py
 
+stages: setup ## where the time of a whole run goes, and what many small runs cost, into docs/performance.md
+	$(BIN)/python -m bench stages --doc
+	$(BIN)/python -m bench graphs --doc
+
 spraying: setup ## Ultra Ethernet on the ordinary network against uet-htsim's, over seeds; LARGE=1 with 1,024 hosts, ONLY=CASE
 	PYTHONPATH=tools $(BIN)/python bench/spraying.py $(if $(LARGE),--large) $(if $(ONLY),--only "$(ONLY)")
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import budget, callgrind, peers, profile, report, side_by_side, speed
+from bench import budget, callgrind, graphs, peers, profile, report, side_by_side, speed, stages
 from bench.scenarios import CASES
 from fanin import bench
 from fanin._core import SpecError
@@ -174,6 +174,46 @@ def budget_command(
     budget.save(counted, path)
     print(budget.section(path))
     print(f"\nwritten to {path}")
+    if doc:
+        report.write()
+
+
+@app.command("stages")
+def stages_command(
+    run: Annotated[
+        list[str] | None, typer.Option(metavar="RUN", help="Only this run, like 128 hosts; repeatable.")
+    ] = None,
+    small: Annotated[int, typer.Option(min=2, help="How many small runs.")] = 2000,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where stages.json goes.")] = HERE / "results",
+    doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
+) -> None:
+    """Where the time of a whole `fanin run` goes, and what many small runs cost besides the simulations."""
+    if doc and run:
+        raise RunError("--doc is about all runs; leave --run out")
+    for name in run or ():
+        if name not in stages.RUNS:
+            raise RunError(f"--run {name}: there is no such run; the runs are {', '.join(stages.RUNS)}")
+    say = Console(stderr=True, soft_wrap=True).print
+    measured = stages.measure(list(run or stages.RUNS), say, small)
+    path = out / report.STAGES
+    path.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    print(f"{stages.section(path)}\n\nwritten to {path}")
+    if doc:
+        report.write()
+
+
+@app.command("graphs")
+def graphs_command(
+    work: Annotated[Path, typer.Option(metavar="DIR", help="Where files of the runs lie.")] = HERE / "work" / "graphs",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where graphs.json goes.")] = HERE / "results",
+    doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
+) -> None:
+    """What it costs that messages wait for each other: a ring all-reduce beside the same messages as a list."""
+    need = callgrind.missing()
+    if need:
+        raise RunError(need)
+    graphs.save(graphs.measure(work), out / report.GRAPHS)
+    print(graphs.section(out / report.GRAPHS))
     if doc:
         report.write()
 

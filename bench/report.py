@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import budget, peers, scale, side_by_side, speed
+from bench import budget, graphs, peers, scale, side_by_side, speed, stages
 from bench.scenarios import CASES, WORKLOADS
 from fanin.run_folder import RunError
 from fanin.style import BLUE, GREEN, PURPLE, SKY, VERMILLION
@@ -18,8 +18,12 @@ SIDE_BY_SIDE = "side-by-side.json"
 SPEED = "speed.json"
 """In `RESULTS`."""
 BUDGET = "budget.json"
-"""In `RESULTS`."""
+STAGES = "stages.json"
+GRAPHS = "graphs.json"
+SCALE, SCALE_WHOLE = "scale.json", "scale-whole.json"
+"""In `RESULTS`; the last was measured when networks were cut for threads only, so that one thread had them whole."""
 PICTURE = "performance-side-by-side.png"
+SCALE_PICTURE = "performance-scale.png"
 """Beside the page."""
 WIDTH = 0.29
 """Of a bar; a case has up to three."""
@@ -31,6 +35,7 @@ def write() -> None:
     """Renews all sections of the page that have results, and their pictures."""
     PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     picture(side_by_side.load(RESULTS / SIDE_BY_SIDE)["rows"], PAGE.with_name(PICTURE))
+    scale_picture(PAGE.with_name(SCALE_PICTURE))
 
 
 def made(page: str) -> str:
@@ -157,11 +162,40 @@ def threads_section(path: Path) -> str:
     return f"Measured {measured['measured']} on {machine}.\n\n{scale.memory_table(rows)}"
 
 
+def scale_picture(path: Path) -> None:
+    """Draws packet-hops per second against the number of hosts, on one thread, as shares of the rate with the fewest
+    hosts: the two measurements are of different machines."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 4.2), layout="constrained")
+    axes = figure.subplots()
+    kinds = ((SCALE_WHOLE, "whole", VERMILLION, "--"), (SCALE, "in partitions for the cache", BLUE, "-"))
+    for file, label, color, line in kinds:
+        record = json.loads((RESULTS / file).read_text(encoding="utf-8"))
+        sizes = record["sizes"]
+        rates = [row["packet_hops_per_s"] for row in sizes]
+        hosts = [row["hosts"] for row in sizes]
+        of = f"{label} ({record['measured']}: {rates[0] / 1e6:.0f} M packet-hops/s with {hosts[0]} hosts)"
+        axes.plot(hosts, [rate / rates[0] for rate in rates], line, marker="o", color=color, label=of)
+        for at, rate in zip(hosts[1:], rates[1:], strict=True):
+            up = 6 if file == SCALE else -14
+            axes.annotate(f"{rate / rates[0]:.2f}", (at, rate / rates[0]), (0, up), textcoords="offset points",
+                          ha="center", fontsize=8, color=color)  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_ylim(0, 1.1)
+    axes.set(xlabel="hosts (log scale)", ylabel="packet-hops per second, share of that with 128 hosts")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "speed": (SPEED, speed.section),
-    "scale": ("scale.json", scale_section),
+    "scale": (SCALE, scale_section),
     "threads": ("threads.json", threads_section),
     "budget": (BUDGET, budget.section),
+    "stages": (STAGES, stages.section),
+    "graphs": (GRAPHS, graphs.section),
     "side-by-side": (SIDE_BY_SIDE, side_by_side_section),
 }
 """The sections of the page: the name of the marks, the file in `RESULTS`, what makes Markdown of it."""
