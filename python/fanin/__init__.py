@@ -1,7 +1,7 @@
 """Packet-level simulation of datacenter congestion control.
 
-`run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `load` reads a run
-folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow and `why_collective`
+`run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `tune` searches
+settings in one, `load` reads a run folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow and `why_collective`
 why a collective was; `explain` shows paths, thresholds, load and cost of a spec before it runs. `wire` sends messages
 between hosts under the same schemes. `Scheme`, with `Sender`, `Receiver` and `SwitchProgram`, is what one's own schemes
 derive from; `check_scheme` checks them with random events.
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from fanin.slow_collectives import WhyCollective, why_collective
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
+    from fanin.tuning import Tuned, tune
     from fanin.uec import run_uec
     from fanin.verifying import verify
 
@@ -99,6 +100,7 @@ __all__ = [
     "SwitchInfo",
     "SwitchProgram",
     "Trim",
+    "Tuned",
     "Verdict",
     "Why",
     "WhyCollective",
@@ -119,6 +121,7 @@ __all__ = [
     "run_uec",
     "schemes",
     "sweep",
+    "tune",
     "tx_time",
     "verify",
     "why",
@@ -163,6 +166,7 @@ _HOME = {
     "SwitchInfo": "_core",
     "SwitchProgram": "_core",
     "Trim": "_core",
+    "Tuned": "tuning",
     "Verdict": "_core",
     "Why": "causes",
     "WhyCollective": "slow_collectives",
@@ -182,6 +186,7 @@ _HOME = {
     "run_uec": "uec",
     "schemes": "_core",
     "sweep": "sweeps.sweeping",
+    "tune": "tuning",
     "tx_time": "own_schemes",
     "verify": "verifying",
     "why": "causes",

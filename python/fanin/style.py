@@ -61,6 +61,9 @@ FAMILIES = {
 MORE_COLOURS = ("#8C564B", "#7A7A7A", "#7A6F00", "#5B3A8C", "#A6D854")
 """For curves beyond those that the palette has colours for."""
 
+GREY = MORE_COLOURS[1]
+"""Of what stands back behind the others."""
+
 MARK_COLOUR = "#aa0000"
 """Of the lines at which something fails."""
 

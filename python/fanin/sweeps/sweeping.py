@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fanin import _core, limits, own_schemes
+from fanin.quantities import OF
 from fanin.result import Result, load
 from fanin.rows import Row, idle_seeds
 from fanin.run_folder import RunError
 from fanin.runs import BalancingLike, Job, PolicyLike, SchemeLike, SpecLike
+from fanin.spec import Spec
 from fanin.sweeps import grid
 from fanin.sweeps.columns import LOAD, SCHEME, SEED, Value, label_of
 from fanin.sweeps.display import SweepDisplay
@@ -189,10 +191,19 @@ class Sweep:
         """Draws a number of the table along a column of the grid, to a file if a path is given: a line per scheme and
         per combination of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first
         column that varies; without `y`, the 99th percentile of the FCT, or its median if runs have too few messages for
-        that."""
+        that. A number may be named without its unit: `"goodput of long"`."""
         from fanin.plot.sweeps import along
 
         return along(self, x, y, path)
+
+    def plot_map(
+        self, x: str | None, y: str, number: str | None = None, path: str | os.PathLike[str] | None = None
+    ) -> Figure:
+        """Draws a number over two columns of the grid as a map, to a file if a path is given: one per scheme and per
+        combination of the other columns, with means over seeds and half of their 95 % intervals."""
+        from fanin.plot.sweeps import map_of
+
+        return map_of(self, x, y, number, path)
 
     @cached_property
     def _table(self) -> pl.DataFrame:
@@ -202,7 +213,8 @@ class Sweep:
             data[column] = _column(column, [run.settings.get(column) for run in self.runs])
         data["status"] = pl.Series("status", [run.status for run in self.runs], dtype=pl.String)
         data["errors"] = pl.Series("errors", ["; ".join(run.errors) or None for run in self.runs], dtype=pl.String)
-        for name, dtype in number_columns().items():
+        of_parts = dict.fromkeys(name for run in self.runs for name in run.numbers if OF in name)
+        for name, dtype in (number_columns() | dict.fromkeys(of_parts, pl.Float64)).items():
             values = [run.numbers.get(name) for run in self.runs]
             data[name] = pl.Series(name, values, dtype=dtype, strict=False)
         data["run"] = pl.Series("run", [run.key for run in self.runs], dtype=pl.String)
@@ -222,6 +234,7 @@ _COUNTS = (
     "queries",
     "ranks",
     "drops",
+    "pauses",
     "cnps",
 )
 
@@ -229,7 +242,7 @@ _COUNTS = (
 def number_columns() -> dict[str, type[pl.DataType]]:
     """The table's columns for the numbers of a run, in order: those of a comparison's row, and those of its
     execution."""
-    names = [one.name for one in fields(Row) if one.name not in ("scheme", "runs", "ci95")]
+    names = [one.name for one in fields(Row) if one.name not in ("scheme", "runs", "ci95", "on", "parts")]
     return {
         **{name: pl.Int64 if name in _COUNTS else pl.Float64 for name in names},
         "simulated_us": pl.Float64,
@@ -296,19 +309,40 @@ def sweep(
     Raises `SpecError` for a grid with a value under which nothing can run, `FileExistsError` for a folder of something
     else, and `RunError` for one that another sweep is using, or an executor that broke.
     """
-    if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
     with own_schemes.each_id_once():
         names = None if schemes is None else [str(own_schemes.resolved(scheme)) for scheme in schemes]
     base = Job.of(spec, [*set, *own_schemes.policy_changes(balancing, discipline)])
     resolved = base.resolve()
     points = grid.points(base, resolved, grid.axes(resolved, names, loads, seeds, vary or {}))
-    with opened(Path(out), str(resolved["name"]), grid.base_of(base, resolved), points, force=force) as store:
+    how = How(executor, jobs, keep_runs, progress, max_memory, max_time)
+    return run_points(points, base, resolved, Path(out), how, force=force)
+
+
+@dataclass(frozen=True)
+class How:
+    """How the runs of a grid are executed: the arguments of `sweep`."""
+
+    executor: Executor | None = None
+    jobs: int | None = None
+    keep_runs: bool = False
+    progress: bool | SweepWatcher = True
+    max_memory: int | None = None
+    max_time: float | None = None
+
+
+def run_points(
+    points: Sequence[Point], base: Job, resolved: Spec, out: Path, how: How, *, force: bool = False
+) -> Sweep:
+    """Runs these points of a grid, those that have not run yet, into a folder; returns all that is in it."""
+    executor, jobs = how.executor, how.jobs
+    if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
+    with opened(out, str(resolved["name"]), grid.base_of(base, resolved), points, force=force) as store:
         distinct = {point.key: point for point in points}
-        todo = {key: point for key, point in distinct.items() if _to_run(store, point, keep_runs)}
+        todo = {key: point for key, point in distinct.items() if _to_run(store, point, how.keep_runs)}
         at_once = max(1, min(jobs or os.cpu_count() or 1, len(todo)))
         given = executor is not None
-        share = _memory(max_memory, at_once if not given else max(1, jobs or 1), given)
+        share = _memory(how.max_memory, at_once if not given else max(1, jobs or 1), given)
         ours = isinstance(executor, ThreadPoolExecutor | ProcessPoolExecutor) or not given
         if not isinstance(executor, ThreadPoolExecutor):
             own_schemes.check_elsewhere(base.using(None, None).own)
@@ -316,12 +350,12 @@ def sweep(
         tasks = [
             Task(
                 point.key,
-                _limited(point.job, share, max_time),
+                _limited(point.job, share, how.max_time),
                 sweep=name,
                 version=_core.__version__,
                 at_once=jobs if given else at_once,
-                folder=str(store.run_folder(point.key, point.label).absolute()) if keep_runs and ours else None,
-                pack=keep_runs and not ours,
+                folder=str(store.run_folder(point.key, point.label).absolute()) if how.keep_runs and ours else None,
+                pack=how.keep_runs and not ours,
             )
             for point in todo.values()
             if point.error is None
@@ -337,9 +371,9 @@ def sweep(
         cancelled = True
         try:
             with SweepDisplay(
-                costs, {key: todo[key].label for key in costs}, there, visible=progress is True
+                costs, {key: todo[key].label for key in costs}, there, visible=how.progress is True
             ) as display:
-                watcher = progress if callable(progress) else None
+                watcher = how.progress if callable(how.progress) else None
                 labels = {key: point.label for key, point in todo.items()}
                 cancelled = Running(pool, _Landing(store, todo), labels, display, watcher).all(tasks)
         finally:
