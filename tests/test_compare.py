@@ -104,7 +104,7 @@ def bold_of(compared: fanin.Comparison) -> list[str]:
 
 def made(scheme: str, p99_us: float, half: float | None, **more: float) -> Row:
     """A row of a comparison in which nothing but a few numbers are not zero."""
-    numbers = {field.name: 0.0 for field in fields(Row) if field.name not in ("scheme", "runs", "ci95", "on")}
+    numbers = {field.name: 0.0 for field in fields(Row) if field.name not in ("scheme", "runs", "ci95", "on", "parts")}
     ci95 = {} if half is None else dict.fromkeys(numbers, 0.0) | {"fct_p99_us": half}
     return Row(scheme, 1 if half is None else 5, **(numbers | {"fct_p99_us": p99_us} | more), ci95=ci95, on="simulator")
 

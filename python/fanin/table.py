@@ -251,7 +251,7 @@ OF_PARTS = (
 )
 """Those of traffics, classes of sizes and tiers, likewise."""
 
-MOST_SHOWN = 16
+MOST_SHOWN = 12
 """Numbers that vary and that a terminal shows; files have all."""
 
 MORE_OF_GRID = {
@@ -287,17 +287,21 @@ def grid_table(sweep: OfSweep, shown: Sequence[str] = GRID) -> tuple[list[str], 
 
 
 def varying_numbers(found: Sequence[Point]) -> list[str]:
-    """The numbers, besides the main ones, that differ from point to point, by more than their intervals where there
-    are several seeds. Those of a lone traffic are those of the whole run."""
-    names = dict.fromkeys(name for point in found for name in point.numbers)
-    traffics = [name.partition(OF)[2] for name in names if name.startswith(f"goodput_gbps{OF}")]
-    wanted = [name for name in IF_VARYING if name in names]
-    for name in names:
-        base, of, part = name.partition(OF)
-        alone = base != "goodput_gbps" and part in traffics[:1] == traffics
-        if of and base in OF_PARTS and not alone:
-            wanted.append(name)
-    return [name for name in wanted if _varies([point.numbers[name] for point in found if name in point.numbers])]
+    """The numbers, besides the main ones, that differ from point to point: by a twentieth, or by more than their
+    intervals."""
+    names = list(dict.fromkeys(name for point in found for name in point.numbers))
+    of_parts = [name for name in names if OF in name and name.partition(OF)[0] in OF_PARTS]
+    wanted = [*(name for name in IF_VARYING if name in names), *of_parts]
+    # Several names may be of one number: a lone traffic's are the run's.
+    shown = {_means(found, name): name for name in GRID}
+    for name in wanted:
+        if _varies([point.numbers[name] for point in found if name in point.numbers]):
+            shown.setdefault(_means(found, name), name)
+    return [name for name in shown.values() if name not in GRID]
+
+
+def _means(found: Sequence[Point], name: str) -> tuple[float | None, ...]:
+    return tuple(point.numbers[name].mean if name in point.numbers else None for point in found)
 
 
 def _varies(values: Sequence[Estimate]) -> bool:
@@ -305,7 +309,8 @@ def _varies(values: Sequence[Estimate]) -> bool:
     if len(known) < 2:
         return False
     low, high = min(known, key=lambda one: one.mean or 0.0), max(known, key=lambda one: one.mean or 0.0)
-    return low.apart(high) if low.half is not None and high.half is not None else low.mean != high.mean
+    least, most = low.mean or 0.0, high.mean or 0.0
+    return low.apart(high) or most - least > 0.05 * max(abs(least), abs(most))
 
 
 def grid_notes(sweep: OfSweep, shown: Sequence[str] = GRID) -> list[str]:
@@ -398,7 +403,7 @@ class Blocks:
             table = Table(box=SIMPLE_HEAD, pad_edge=False)
             for one in shown:
                 justify: JustifyMethod = "left" if one < self.words else "right"
-                table.add_column(self.head[one], justify=justify, min_width=widths[one] - GAP, overflow="fold")
+                table.add_column(self.head[one], justify=justify, width=widths[one] - GAP, overflow="fold")
             for row in self.rows:
                 table.add_row(*(row[one].replace(" ", "\u00a0") for one in shown))
             yield table

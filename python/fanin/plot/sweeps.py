@@ -72,8 +72,8 @@ def headed(figure: Figure, name: str, notes: Sequence[str], path: Path | None) -
     return figure
 
 
-COLUMNS = 3
-"""The most maps beside each other."""
+WIDEST = 15.0
+"""The most inches of maps beside each other."""
 
 
 def map_of(
@@ -82,9 +82,10 @@ def map_of(
     """A number over two columns of the grid as a map, one per scheme and per combination of the other columns: colours
     and texts are means over the seeds, with half of their 95 % interval."""
     found = over_two(swept, x, y, number)
-    columns = min(COLUMNS, len(found.panels))
+    wide = 1.1 + 0.95 * len(found.across)
+    columns = max(1, min(int(WIDEST / wide), len(found.panels)))
     rows = -(-len(found.panels) // columns)
-    wide, high = 1.1 + 0.95 * len(found.across), 1.0 + 0.5 * len(found.up)
+    high = 1.0 + 0.5 * len(found.up)
     figure = Figure(figsize=(max(7.2, columns * wide + 1.5), max(3.6, rows * high + 1.4)), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False).flatten().tolist()
     known = [one.mean for panel in found.panels.values() for one in panel.values() if one.mean is not None]
