@@ -37,7 +37,7 @@ LINES = (
 
 def text_of(compared: fanin.Comparison) -> str:
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(compared.table())
+    console.print(compared.text())
     return console.export_text()
 
 
@@ -166,8 +166,8 @@ def test_results_say_in_a_line_what_they_are(compared: fanin.Comparison, result:
     finished = f"{row.finished:,} of {row.started:,} messages finished"
     p99 = table.time(row.fct_p99_us)
     assert repr(result) == f"<Result tiny incast: dcqcn, seed 1, {finished}, FCT p99 {p99}>"
-    assert repr(compared).startswith("<Comparison tiny incast: 1 seed, FCT p99: dcqcn ")
-    assert "\n" not in repr(compared)
+    assert repr(compared).startswith("<Comparison tiny incast: 1 seed\n  dcqcn: FCT p99 ")
+    assert repr(compared).count("\n") == 2, "a line for each scheme"
     for one, columns in ((result, 2), (compared, 3)):
         text = one._repr_html_()
         assert text.startswith("<table>")

@@ -12,9 +12,9 @@ CRATES = sorted(manifest.parent.name for manifest in (ROOT / "crates").glob("*/C
 
 
 FLOORS = {
-    "specs": "_core spec spec_types run_folder run_files files quantities own_checks own_schemes",
+    "specs": "_core arguments spec spec_types run_folder run_files files quantities own_checks own_schemes",
     "numbers": "run_tables measures over_seeds over_time pause_trees by_traffic parts ideals rows sweeps "
-    "sweeps.columns sweeps.means sweeps.goals shown delay_breakdown oitcp packets",
+    "sweeps.columns sweeps.means sweeps.goals sweeps.frame shown delay_breakdown oitcp packets",
     "pictures": "style side_by_side traffic_table table tuned_text plot hpcc_plot",
     "results": "result comparison htsim",
     "running": "limits progress stopping runs graphs jobs explanation comparing hpcc uec sweeps.display sweeps.grid "

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from fanin.runs import run
     from fanin.scheme_check import SchemeReport, check_scheme
     from fanin.slow_collectives import WhyCollective, why_collective
+    from fanin.spec_types import Spec
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
     from fanin.tuning import Tuned, tune
@@ -93,6 +94,7 @@ __all__ = [
     "SelectorInfo",
     "Sender",
     "Sent",
+    "Spec",
     "SpecError",
     "Sweep",
     "SweepRun",
@@ -159,6 +161,7 @@ _HOME = {
     "SelectorInfo": "_core",
     "Sender": "_core",
     "Sent": "_core",
+    "Spec": "spec_types",
     "SpecError": "_core",
     "Sweep": "sweeps.sweeping",
     "SweepRun": "sweeps.sweeping",

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from fanin import _core
+from fanin.arguments import EXAMPLE_OF_SET, given, need_limits, need_list, need_lists
 from fanin.over_seeds import Estimate, estimate
 from fanin.quantities import OF, quantity
 from fanin.run_folder import RunError
@@ -181,6 +182,12 @@ def tune(
     Raises `SpecError` for a key, a goal or a limit that there is not, and `RunError` if the spec itself does not run or
     has no such number.
     """
+    need_lists("vary", vary, '{"network.marking.min": ["50 KB..800 KB"]}')
+    need_list("keep", keep, '["goodput of long >= 0.9"]')
+    need_list("set", set, EXAMPLE_OF_SET)
+    need_limits(max_memory, max_time)
+    if not isinstance(goal, str):
+        raise TypeError(f'goal: {given(goal)} is not the name of a number, like "slowdown_p99 of short"')
     base = Job.of(spec, set)
     resolved = base.resolve()
     wanted = parse_goal(goal, resolved)

@@ -211,7 +211,7 @@ def why(
     if as_json:
         emit({"ok": answer.repeated is not False, **answer.to_json(), "picture": str(path)})
     else:
-        show(answer.table())
+        show(answer.text())
         _say_written(path)
     if answer.repeated is False:
         raise CommandError("", FAILED)

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fanin import _core, limits, own_schemes
-from fanin.quantities import OF
+from fanin.arguments import EXAMPLE_OF_SET, need_limits, need_list, need_lists
 from fanin.result import Result, load
-from fanin.rows import Row, idle_seeds
+from fanin.rows import idle_seeds
 from fanin.run_folder import RunError
 from fanin.runs import BalancingLike, Job, PolicyLike, SchemeLike, SpecLike
 from fanin.spec import Spec
 from fanin.sweeps import grid
 from fanin.sweeps.columns import LOAD, SCHEME, SEED, Value, label_of
 from fanin.sweeps.display import SweepDisplay
+from fanin.sweeps.frame import frame
 from fanin.sweeps.grid import Point
 from fanin.sweeps.pools import Given, Pool, Processes
 from fanin.sweeps.running import Running, SweepWatcher
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 20
 """Most different warnings of runs that a sweep tells."""
 
+MOST_VALUES = 8
+"""Most values of a column of the grid in the text that stands for a sweep."""
+
 ESTIMATE_S = 30.0
 """The longest time for estimating the costs of runs before the first one starts."""
 
@@ -76,6 +80,9 @@ class SweepRun:
     """Its run folder, if that was kept."""
     warnings: list[str] = field(default_factory=list)
     """Those of the run."""
+
+    def __repr__(self) -> str:
+        return f"<SweepRun {label_of(self.settings)}: {self.status}, {len(self.numbers)} numbers>"
 
     def load(self) -> Result:
         """Reads the whole run. Raises `RunError` if it was not kept."""
@@ -165,7 +172,16 @@ class Sweep:
 
     def __repr__(self) -> str:
         done = sum(bool(run.numbers) for run in self.runs)
-        return f"<Sweep {self.name}: {done} of {len(self.runs)} runs done, {self.folder}>"
+        return "\n".join([f"<Sweep {self.name}: {done} of {len(self.runs)} runs done, {self.folder}", *self._columns()]) + ">"
+
+    def _columns(self) -> list[str]:
+        """The columns of the grid with their values."""
+        lines = []
+        for column in dict.fromkeys(column for run in self.runs for column in run.settings):
+            values = dict.fromkeys(str(run.settings[column]) for run in self.runs if column in run.settings)
+            more = f" and {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
+            lines.append(f"  {column}: {', '.join([*values][:MOST_VALUES])}{more}")
+        return lines
 
     def _repr_html_(self) -> str:
         from fanin import table
@@ -207,58 +223,7 @@ class Sweep:
 
     @cached_property
     def _table(self) -> pl.DataFrame:
-        columns = dict.fromkeys(column for run in self.runs for column in run.settings)
-        data: dict[str, pl.Series] = {}
-        for column in columns:
-            data[column] = _column(column, [run.settings.get(column) for run in self.runs])
-        data["status"] = pl.Series("status", [run.status for run in self.runs], dtype=pl.String)
-        data["errors"] = pl.Series("errors", ["; ".join(run.errors) or None for run in self.runs], dtype=pl.String)
-        of_parts = dict.fromkeys(name for run in self.runs for name in run.numbers if OF in name)
-        for name, dtype in (number_columns() | dict.fromkeys(of_parts, pl.Float64)).items():
-            values = [run.numbers.get(name) for run in self.runs]
-            data[name] = pl.Series(name, values, dtype=dtype, strict=False)
-        data["run"] = pl.Series("run", [run.key for run in self.runs], dtype=pl.String)
-        return pl.DataFrame(data)
-
-
-_COUNTS = (
-    "started",
-    "finished",
-    "unfinished",
-    "endless",
-    "reported",
-    "packets_resent",
-    "trimmed",
-    "timeouts",
-    "given_up",
-    "queries",
-    "ranks",
-    "drops",
-    "pauses",
-    "cnps",
-)
-
-
-def number_columns() -> dict[str, type[pl.DataType]]:
-    """The table's columns for the numbers of a run, in order: those of a comparison's row, and those of its
-    execution."""
-    names = [one.name for one in fields(Row) if one.name not in ("scheme", "runs", "ci95", "on", "parts")]
-    return {
-        **{name: pl.Int64 if name in _COUNTS else pl.Float64 for name in names},
-        "simulated_us": pl.Float64,
-        "packet_hops": pl.Int64,
-        "seconds": pl.Float64,
-        "event_hash": pl.String,
-    }
-
-
-def _column(name: str, values: Sequence[Value | None]) -> pl.Series:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int, float}:
-        return pl.Series(name, values, dtype=pl.Float64, strict=False)
-    if len(kinds) > 1:
-        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
-    return pl.Series(name, values)
+        return frame(self.runs)
 
 
 def sweep(
@@ -309,6 +274,8 @@ def sweep(
     Raises `SpecError` for a grid with a value under which nothing can run, `FileExistsError` for a folder of something
     else, and `RunError` for one that another sweep is using, or an executor that broke.
     """
+    _check(schemes, loads, vary, set)
+    need_limits(max_memory, max_time)
     with own_schemes.each_id_once():
         names = None if schemes is None else [str(own_schemes.resolved(scheme)) for scheme in schemes]
     base = Job.of(spec, [*set, *own_schemes.policy_changes(balancing, discipline)])
@@ -316,6 +283,14 @@ def sweep(
     points = grid.points(base, resolved, grid.axes(resolved, names, loads, seeds, vary or {}))
     how = How(executor, jobs, keep_runs, progress, max_memory, max_time)
     return run_points(points, base, resolved, Path(out), how, force=force)
+
+
+def _check(schemes: object, loads: object, vary: object, changes: object) -> None:
+    """Raises `TypeError` for what is no list where a list is due."""
+    need_list("schemes", schemes, '["dcqcn", "hpcc"]')
+    need_list("loads", loads, "[0.3, 0.5]")
+    need_lists("vary", vary, '{"measure.window": ["5 ms", "10 ms"]}')
+    need_list("set", changes, EXAMPLE_OF_SET)
 
 
 @dataclass(frozen=True)
