@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -102,9 +103,11 @@ def bold_of(compared: fanin.Comparison) -> list[str]:
     return [text for text in bold if text and text not in [row.scheme for row in compared.rows]]
 
 
-def made(scheme: str, p99_us: float, half: float | None, **more: float) -> Row:
+def made(scheme: str, p99_us: float, half: float | None, **more: Any) -> Row:
     """A row of a comparison in which nothing but a few numbers are not zero."""
-    numbers = {field.name: 0.0 for field in fields(Row) if field.name not in ("scheme", "runs", "ci95", "on", "parts")}
+    numbers: dict[str, Any] = {
+        field.name: 0.0 for field in fields(Row) if field.name not in ("scheme", "runs", "ci95", "on", "parts")
+    }
     ci95 = {} if half is None else dict.fromkeys(numbers, 0.0) | {"fct_p99_us": half}
     return Row(scheme, 1 if half is None else 5, **(numbers | {"fct_p99_us": p99_us} | more), ci95=ci95, on="simulator")
 

@@ -128,7 +128,9 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
     with pytest.raises(fanin.RunError, match="fct_p999_us: no run has enough messages for it"):
         swept.plot(y="fct_p999_us")
     assert repr(swept).startswith("<Sweep tiny incast: 16 of 16 runs done")
-    assert repr(swept).endswith("\n  scheme: dcqcn, none\n  load: 0.4, 0.2\n  measure.window: 2 ms, 3 ms\n  seed: 1, 2>")
+    assert repr(swept).endswith(
+        "\n  scheme: dcqcn, none\n  load: 0.4, 0.2\n  measure.window: 2 ms, 3 ms\n  seed: 1, 2>"
+    )
     assert repr(swept.runs[0]).startswith("<SweepRun dcqcn load=0.4 measure.window=2 ms seed=1: done, ")
     assert swept._repr_html_().count("<tr>") == 1 + 8
 

@@ -1,10 +1,10 @@
 """Packet-level simulation of datacenter congestion control.
 
 `run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `tune` searches
-settings in one, `load` reads a run folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow and `why_collective`
-why a collective was; `explain` shows paths, thresholds, load and cost of a spec before it runs. `wire` sends messages
-between hosts under the same schemes. `Scheme`, with `Sender`, `Receiver` and `SwitchProgram`, is what one's own schemes
-derive from; `check_scheme` checks them with random events.
+settings in one, `load` reads a run folder. `plot` draws results, `report` writes them as a page, `why` explains why a
+message was slow and `why_collective` why a collective was; `explain` shows paths, thresholds, load and cost of a spec
+before it runs. `wire` sends messages between hosts under the same schemes. `Scheme`, with `Sender`, `Receiver` and
+`SwitchProgram`, is what one's own schemes derive from; `check_scheme` checks them with random events.
 """
 
 from __future__ import annotations

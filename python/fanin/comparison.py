@@ -39,7 +39,7 @@ class _OfTable:
         from fanin.sweeps.frame import numbers_of_run
 
         errors = result.summary()["errors"]
-        place = {"scheme": scheme, "seed": result.manifest["seed"]}
+        place: dict[str, str | int | float | bool] = {"scheme": scheme, "seed": result.manifest["seed"]}
         if ran_on(result) == "wire":
             place["on"] = "wire"
         return _OfTable(place, "untrusted" if errors else "done", numbers_of_run(result), errors, result.label)

@@ -216,7 +216,7 @@ def _named(match: re.Match[str], module: object, path: str) -> typing.Any:
     return found
 
 
-def resolved(own: LoadableLike | None, kind: Kind = "scheme") -> str | None:
+def resolved(own: LoadableLike | object | None, kind: Kind = "scheme") -> str | None:
     """The id of a scheme or a policy: loads it if it is one's own, given as a class or as a reference."""
     if own is None:
         return None
@@ -228,7 +228,9 @@ def resolved(own: LoadableLike | None, kind: Kind = "scheme") -> str | None:
         example = {"scheme": "dcqcn", "balancing": "random"}.get(kind)
         first = f'the id of one, like "{example}", ' if example else ""
         word = {"scheme": "scheme", "balancing": "load balancing"}.get(kind, "queue discipline")
-        raise TypeError(f"{kind}: {given(own)} is no {word}; give {first}a class that derives from {bases}, or FILE.py:CLASS")
+        raise TypeError(
+            f"{kind}: {given(own)} is no {word}; give {first}a class that derives from {bases}, or FILE.py:CLASS"
+        )
     ids = loaded_ids(own)
     if kind not in ids:
         has = " and ".join(f'{_KINDS[other][1]}, "{name}"' for other, name in ids.items())

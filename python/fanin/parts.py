@@ -15,6 +15,7 @@ print(parts.numbers_of_parts(run)["queue_max_bytes of last-hop"])
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,11 +68,13 @@ def size_classes(bytes_: NDArray[np.int64]) -> list[tuple[int, int | None, str]]
     """The classes that these payloads are of, each with its bounds (above the first, up to the second) and its name."""
     bounds: Sequence[int | None] = (0, *SIZES, None)
     found = []
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in pairwise(bounds):
         inside = (bytes_ > (low or 0)) & (bytes_ <= high if high is not None else True)
         if np.any(inside):
             below = size_text(high) if high is not None else ""
-            name = f"up to {below}" if not low else f"{size_text(low)} to {below}" if below else f"above {size_text(low)}"
+            name = (
+                f"up to {below}" if not low else f"{size_text(low)} to {below}" if below else f"above {size_text(low)}"
+            )
             found.append((low or 0, high, name))
     return found
 

@@ -146,7 +146,7 @@ class Row:
         """Its numbers by name; half an interval's width is called `fct_p99_us_ci95`."""
         numbers = asdict(self)
         intervals, parts = numbers.pop("ci95"), numbers.pop("parts")
-        return numbers | parts | {f"{name}_ci95": width for name, width in intervals.items()}
+        return {**numbers, **parts} | {f"{name}_ci95": width for name, width in intervals.items()}
 
 
 @dataclass(frozen=True)

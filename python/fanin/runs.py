@@ -60,7 +60,9 @@ def _as_json(spec: Mapping[str, object]) -> str:
     """The text of a spec that is a dictionary."""
 
     def unfit(value: object) -> object:
-        raise _core.SpecError(f"spec: {given(value)} is no value of a spec; give text, a number, a list or a dictionary")
+        raise _core.SpecError(
+            f"spec: {given(value)} is no value of a spec; give text, a number, a list or a dictionary"
+        )
 
     return json.dumps(spec, default=unfit)
 

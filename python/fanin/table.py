@@ -390,9 +390,10 @@ class Blocks:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         widths = [
-            max(_longest_word(title), *(cell_len(row[at]) for row in self.rows), 1) + GAP
+            max(_longest_word(title), *(cell_len(row[at]) for row in self.rows), 1)
             for at, title in enumerate(self.head)
         ]
+        widths = [GAP + (min(width, LONGEST_WORDS) if at < self.words else width) for at, width in enumerate(widths)]
         at = self.words
         while at < len(self.head) or at == self.words:
             until = at + 1
@@ -405,10 +406,13 @@ class Blocks:
                 justify: JustifyMethod = "left" if one < self.words else "right"
                 table.add_column(self.head[one], justify=justify, width=widths[one] - GAP, overflow="fold")
             for row in self.rows:
-                table.add_row(*(row[one].replace(" ", "\u00a0") for one in shown))
+                table.add_row(*(row[n] if n < self.words else row[n].replace(" ", "\u00a0") for n in shown))
             yield table
             at = until
 
+
+LONGEST_WORDS = 32
+"""The most letters of a column of words: a value of a key may be a whole table."""
 
 GAP, EDGES = 3, 2
 """The letters between columns, two paddings and a divider, and those at both edges of a table."""

@@ -18,12 +18,11 @@ import polars as pl
 
 from fanin import _core
 from fanin.arguments import EXAMPLE_OF_SET, given, need_limits, need_list, need_lists
-from fanin.over_seeds import Estimate, estimate
-from fanin.quantities import OF, quantity
+from fanin.quantities import quantity
 from fanin.run_folder import RunError
 from fanin.runs import Job, SpecLike
 from fanin.sweeps import grid
-from fanin.sweeps.columns import LOAD, SCHEME, SEED
+from fanin.sweeps.columns import SEED, Value
 from fanin.sweeps.goals import Goal, Keep, Tried, cost, full_names, parse_goal, parse_keep, tried
 from fanin.sweeps.means import why_none
 from fanin.sweeps.running import SweepWatcher
@@ -272,7 +271,7 @@ class _Search:
                 why = why_none(name) if name.startswith("queue_p") else _none_of_messages(name)
                 raise RunError(f"{option} {name}: the spec as it is has no such number: {why}")
 
-    def _own_settings(self) -> dict[str, grid.Value]:
+    def _own_settings(self) -> dict[str, Value]:
         values = {axis.column: grid.setting(self.resolved, axis.column) for axis in self.keys}
         return {column: value for column, value in values.items() if value is not None}
 
@@ -304,7 +303,7 @@ class _Search:
         swept: Sweep = run_points(points, self.base, self.resolved, self.out, self.how, force=force)
         self.cancelled = self.cancelled or swept.cancelled
         runs = {run.key: run for run in swept.runs}
-        found = []
+        found: list[tuple[list[_Numbers], list[str]]] = []
         for begin in range(0, len(points), each):
             some = [runs[point.key] for point in points[begin : begin + each]]
             errors = list(dict.fromkeys(error for run in some for error in run.errors))
@@ -353,13 +352,15 @@ def _choose(search: _Search, points: int) -> None:
 
     def costs(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
         nonlocal idle
-        places = [tuple(int(round(value)) for value in one) for one in np.atleast_2d(wanted.T)]
+        places = [tuple(round(value) for value in one) for one in np.atleast_2d(wanted.T)]
         room = points - len(search.found)
         new = [place for place in dict.fromkeys(places) if place not in search.found][:room]
         idle = 0 if new else idle + 1
         search.at(new)
         worst = (True, float("inf"))
-        return np.array([_one_number(cost(search.goal, search.found[p]) if p in search.found else worst) for p in places])
+        return np.array(
+            [_one_number(cost(search.goal, search.found[p]) if p in search.found else worst) for p in places]
+        )
 
     def ended(*_: object) -> bool:
         return search.cancelled or len(search.found) >= points or idle >= IDLE

@@ -11,9 +11,9 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from fanin.over_seeds import Estimate
 from fanin.plot.axes import across_figure, name_ticks, plain_number, set_axis
 from fanin.plot.base import draw_points, label_axes, legend_below
-from fanin.over_seeds import Estimate
 from fanin.quantities import BYTES_OF, fitting, quantity, scaled, spans_decades
 from fanin.shown import SHOWN, estimated
 from fanin.shown import number as shown_number
@@ -76,9 +76,7 @@ WIDEST = 15.0
 """The most inches of maps beside each other."""
 
 
-def map_of(
-    swept: OfSweep, x: str | None, y: str, number: str | None = None, path: Path | None = None
-) -> Figure:
+def map_of(swept: OfSweep, x: str | None, y: str, number: str | None = None, path: Path | None = None) -> Figure:
     """A number over two columns of the grid as a map, one per scheme and per combination of the other columns: colours
     and texts are means over the seeds, with half of their 95 % interval."""
     found = over_two(swept, x, y, number)
@@ -152,7 +150,9 @@ def _unit(values: Sequence[Value | None]) -> Callable[[float], str] | None:
     text = next((value for value in values if isinstance(value, str)), None)
     if text is None:
         return None
-    units = BYTES_OF if text.endswith("B") else GBPS if text.endswith("bps") else SECONDS if text.endswith("s") else {"": 1}
+    units = (
+        BYTES_OF if text.endswith("B") else GBPS if text.endswith("bps") else SECONDS if text.endswith("s") else {"": 1}
+    )
 
     def written(value: float) -> str:
         unit, scale = fitting(value, units)

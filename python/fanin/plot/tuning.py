@@ -51,10 +51,9 @@ def trade_off(found: Search, path: Path | None = None) -> Figure:
         y = [(point.goal_estimate.mean or 0.0) / up_scale for point in some]
         yerr = [(point.goal_estimate.half or 0.0) / up_scale for point in some]
         xerr = [0.0 if keep is None else (point.limit_estimates()[0].half or 0.0) / right_scale for point in some]
-        filled = {"markerfacecolor": colour, "markeredgecolor": "w"}
         if any(yerr) or any(xerr):
             axes.errorbar(x, y, yerr=yerr, xerr=xerr, fmt="none", ecolor=colour, elinewidth=0.8, alpha=0.45)
-        axes.plot(x, y, linestyle="none", marker=marker, markersize=size, label=label, zorder=3, **filled)
+        axes.plot(x, y, linestyle="none", marker=marker, markersize=size, label=label, zorder=3, mfc=colour, mec="w")
 
     draw(missed, GREY, "X", "misses a limit", 7)
     draw(kept, BLUE, "o", "keeps the limits" if found.keeps else "tried", 6)

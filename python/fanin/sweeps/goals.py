@@ -68,7 +68,9 @@ class Keep:
 
     def __str__(self) -> str:
         sign = ">=" if self.least else "<="
-        shown = f"{number(self.bound)} of the spec's own" if self.relative else SHOWN[quantity(self.name).unit](self.bound)
+        shown = (
+            f"{number(self.bound)} of the spec's own" if self.relative else SHOWN[quantity(self.name).unit](self.bound)
+        )
         return f"{quantity(self.name).row} {sign} {shown}"
 
 

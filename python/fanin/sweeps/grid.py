@@ -198,7 +198,9 @@ def refuse_mistakes(found: Sequence[Point]) -> None:
                 faults[str(same[0].error)] = None
     if faults:
         # An unknown key is one mistake, whatever its values.
-        told = {re.sub(r'^(--vary "[^"=]*)=[^"]*"', r"\1", line): line for line in reversed("\n".join(faults).splitlines())}
+        told = {
+            re.sub(r'^(--vary "[^"=]*)=[^"]*"', r"\1", line): line for line in reversed("\n".join(faults).splitlines())
+        }
         raise _core.SpecError("\n".join(reversed(told.values())))
 
 
@@ -336,7 +338,9 @@ def spread(text: str, steps: int = STEPS) -> list[str]:
     whole = not unit and "." not in found[1] + found[3]
     ends = {0: low, steps - 1: high}
     rounded = [ends.get(at, float(f"{value:.2g}")) for at, value in enumerate(values)]
-    told = dict.fromkeys(str(round(value)) if whole else f"{value / scales.get(unit, 1.0):.6g} {unit}".strip() for value in rounded)
+    told = dict.fromkeys(
+        str(round(value)) if whole else f"{value / scales.get(unit, 1.0):.6g} {unit}".strip() for value in rounded
+    )
     return [*told]
 
 

@@ -160,7 +160,9 @@ def lines(sweep: OfSweep, x: str | None = None, y: str | None = None) -> Lines:
             made.setdefault(name, {})[point.settings.get(along)] = point.numbers[chosen]
     lacking = sum(one.mean is None for line in made.values() for one in line.values())
     ordered = all(amount(value) is not None for value in values)
-    return Lines(along, chosen, values, ordered, made, max(point.seeds for point in found), _notes(found, chosen, lacking))
+    return Lines(
+        along, chosen, values, ordered, made, max(point.seeds for point in found), _notes(found, chosen, lacking)
+    )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -172,7 +172,10 @@ class Sweep:
 
     def __repr__(self) -> str:
         done = sum(bool(run.numbers) for run in self.runs)
-        return "\n".join([f"<Sweep {self.name}: {done} of {len(self.runs)} runs done, {self.folder}", *self._columns()]) + ">"
+        return (
+            "\n".join([f"<Sweep {self.name}: {done} of {len(self.runs)} runs done, {self.folder}", *self._columns()])
+            + ">"
+        )
 
     def _columns(self) -> list[str]:
         """The columns of the grid with their values."""
