@@ -55,11 +55,23 @@ def along(swept: OfSweep, x: str | None = None, y: str | None = None, path: Path
         set_axis(axes, "y", np.array(reached) / scale)
     else:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
-        axes.set_ylim(0, 1.06 * max(reached, default=0.0) / scale or 1.0)  # with room for the highest marker
+        axes.set_ylim(*_ends(known, scale))
     label_axes(axes, "", f"{found.x} (log scale)" if axes.get_xscale() == "log" else found.x, title, legend=False)
     legend_below(figure, axes)
     over = f"mean over {found.seeds} seeds, bars: 95 % intervals" if found.seeds > 1 else "one seed"
     return headed(figure, swept.name, [over, *found.notes], path)
+
+
+def _ends(known: Sequence[Estimate], scale: float) -> tuple[float, float]:
+    """The ends of an axis with room for the highest marker: from zero, unless that left half of the picture empty."""
+    means = [one.mean or 0.0 for one in known]
+    high = max([(one.mean or 0.0) + (one.half or 0.0) for one in known], default=0.0)
+    high = max([high, *means]) / scale
+    low = min([(one.mean or 0.0) - (one.half or 0.0) for one in known], default=0.0) / scale
+    if low < 0.5 * high or high <= 0:
+        return 0.0, 1.06 * high or 1.0
+    room = 0.06 * (high - low) or 0.06 * high
+    return low - room, max(high + room, 1.06 * max(means) / scale)
 
 
 def headed(figure: Figure, name: str, notes: Sequence[str], path: Path | None) -> Figure:
