@@ -18,7 +18,14 @@ SMALLER = {
     'drain_limit = "5 ms"': 'drain_limit = "300 us"',
 }
 """Of the spec, so that a run takes a hundredth of a second."""
-FEWER = {"--seeds 3": "--seeds 1", "--seeds 2": "--seeds 1", "--points 30": "--points 6 --seeds 2"}
+FEWER = {
+    "--seeds 3": "--seeds 1",
+    "--seeds 5": "--seeds 1",
+    "--points 30": "--points 3 --seeds 1",
+    "25 KB,50 KB,100 KB,200 KB,400 KB": "25 KB,400 KB",
+    "400 KB,800 KB,1600 KB": "400 KB,1600 KB",
+    "per-link,5 KB,20 KB,60 KB": "per-link,5 KB",
+}
 """Of the commands."""
 
 
