@@ -88,7 +88,8 @@ def _table(of_work: Sequence[side_by_side.Row], rows: Sequence[side_by_side.Row]
 
 def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
     """Draws nanoseconds of user CPU for each packet-hop, a group of points for each case: on a logarithmic axis the
-    length of a bar would mean nothing. Earlier measurements are rings, and left out if the same simulator has a present one."""
+    length of a bar would mean nothing. Earlier measurements are rings, and left out if the same simulator has a present
+    one."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 

@@ -11,7 +11,11 @@ import fanin
 @pytest.mark.parametrize(
     ("function", "given", "told"),
     [
-        ("run", {"scheme": lambda _: 0}, 'scheme: the function <lambda> is no scheme; give the id of one, like "dcqcn"'),
+        (
+            "run",
+            {"scheme": lambda _: 0},
+            'scheme: the function <lambda> is no scheme; give the id of one, like "dcqcn"',
+        ),
         ("run", {"balancing": 5}, "balancing: the int 5 is no load balancing; give the id of one"),
         ("run", {"discipline": 5}, "discipline: the int 5 is no queue discipline; give a class that derives from"),
         ("run", {"seed": "1"}, "seed: the str '1' is not a whole number, like seed=1"),
@@ -21,7 +25,7 @@ import fanin
         ("compare", {"seeds": "3"}, "seeds: the str '3' is neither; give how many, like seeds=5, or a list"),
         ("compare", {"seeds": 0}, "seeds: 0 is no number of runs; give how many"),
         ("compare", {"schemes": "dcqcn"}, 'neither a list of schemes nor "all"; write ["dcqcn"]'),
-        ("sweep", {"schemes": "dcqcn"}, "schemes: the str 'dcqcn' is not a list; write [\"dcqcn\", \"hpcc\"]"),
+        ("sweep", {"schemes": "dcqcn"}, 'schemes: the str \'dcqcn\' is not a list; write ["dcqcn", "hpcc"]'),
         ("sweep", {"loads": 0.3}, "loads: the float 0.3 is not a list; write [0.3, 0.5]"),
         ("sweep", {"vary": ["a"]}, "vary: the list ['a'] is not a dictionary; write {"),
         ("sweep", {"vary": {"a": "1"}}, "vary['a']: the str '1' is not a list; write {"),
@@ -36,7 +40,9 @@ def test_a_wrong_argument_is_named(function: str, given: dict[str, Any], told: s
 
 
 def test_what_is_no_spec_and_no_folder_is_told() -> None:
-    with pytest.raises(TypeError, match="spec: the int 5 is not a spec: the path of a .toml or .json file, or a dict"):
+    with pytest.raises(
+        TypeError, match=r"spec: the int 5 is not a spec: the path of a \.toml or \.json file, or a dict"
+    ):
         fanin.run(5)  # type: ignore[arg-type]
     with pytest.raises(fanin.SpecError, match="is no value of a spec"):
         fanin.run({"name": object()})

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 
 from conftest import ROOT, Command
@@ -42,7 +43,16 @@ def test_the_commands_of_the_page_run(command: Command, tmp_path: Path) -> None:
     (tmp_path / "examples" / "thresholds.toml").write_text(replaced(text, SMALLER), encoding="utf-8")
     blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
-    assert [line.split()[1] for line in lines] == ["explain", "sweep", "plot", "plot", "tune", "sweep", "sweep", "sweep"]
+    assert [line.split()[1] for line in lines] == [
+        "explain",
+        "sweep",
+        "plot",
+        "plot",
+        "tune",
+        "sweep",
+        "sweep",
+        "sweep",
+    ]
     for line in lines:
         words = shlex.split(replaced(line, FEWER))
         done = command(*words[1:])
@@ -51,7 +61,7 @@ def test_the_commands_of_the_page_run(command: Command, tmp_path: Path) -> None:
             f"{line}\n{done.stdout}\n{done.stderr}"
         )
         # The commands are those of the whole network too.
-        changes = [value for option, value in zip(words, words[1:], strict=False) if option == "--set"]
+        changes = [value for option, value in pairwise(words) if option == "--set"]
         Job.of(SPEC, changes).resolve()
     for picture in ("grid/sweep.png", "grid/long.png", "tuned/tune.png"):
         assert (tmp_path / "runs" / picture).stat().st_size > 10_000

@@ -109,7 +109,12 @@ def test_limits_that_nothing_keeps_choose_nothing(command: Command, tiny: Path, 
     [
         ("slowdwn_p99", [], MARKING, "slowdwn_p99: not a number of a sweep; did you mean slowdown_p99?"),
         ("fct_p99 of query", [], MARKING, "no traffic of this spec is called query; its traffics are queries, updates"),
-        ("utilisation of last-hop", [], MARKING, 'write "min utilisation of last-hop" or "max utilisation of last-hop"'),
+        (
+            "utilisation of last-hop",
+            [],
+            MARKING,
+            'write "min utilisation of last-hop" or "max utilisation of last-hop"',
+        ),
         (GOAL, ["drops < 3"], MARKING, '--keep "drops < 3": not a limit; write a number, >= or <=, and a value'),
         (GOAL, ["fct_p99 <= 3 KB"], MARKING, "KB is no unit of fct_p99_us; its units are: s, ms, us, ns"),
         (GOAL, [], {"network.marking.abov": ["1 KB", "2 KB"]}, 'unknown key; did you mean "above"?'),
@@ -131,9 +136,7 @@ def test_a_goal_that_the_spec_does_not_measure_is_told_after_its_own_run(
 ) -> None:
     def refused(goal: str, *changes: str) -> str:
         with pytest.raises((SpecError, fanin.RunError)) as caught:
-            fanin.tune(
-                tiny, MARKING, goal, out=tmp_path / goal, seeds=1, set=changes, executor=threads, progress=False
-            )
+            fanin.tune(tiny, MARKING, goal, out=tmp_path / goal, seeds=1, set=changes, executor=threads, progress=False)
         assert len(began(tmp_path / goal)) == 1
         return str(caught.value)
 

@@ -117,9 +117,9 @@ def styles_of(names: Sequence[str]) -> dict[str, Style]:
     """The styles of curves that are drawn together, the same for the same names in the same order.
 
     A name is the id of a scheme, alone or with a distinguishing setting, such as "dart (load=20 %)". A built-in scheme
-    has its own colour and dash (alone it is solid), and one of one's own those that are unlike all others here. Where a scheme has several
-    curves, the first has the style of the scheme, and each of the others a colour of its own. Markers differ while
-    there are enough.
+    has its own colour and dash (alone it is solid), and one of one's own those that are unlike all others here. Where a
+    scheme has several curves, the first has the style of the scheme, and each of the others a colour of its own.
+    Markers differ while there are enough.
     """
     schemes = {name: name.split(" (")[0] for name in names}
     built_in = _styles()
