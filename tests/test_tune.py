@@ -117,6 +117,7 @@ def test_limits_that_nothing_keeps_choose_nothing(command: Command, tiny: Path, 
         ),
         (GOAL, ["drops < 3"], MARKING, '--keep "drops < 3": not a limit; write a number, >= or <=, and a value'),
         (GOAL, ["fct_p99 <= 3 KB"], MARKING, "KB is no unit of fct_p99_us; its units are: s, ms, us, ns"),
+        (GOAL, [], {"network.buffer.per_port": ["1 B", "2 B"]}, "network.buffer.per_port"),
         (GOAL, [], {"network.marking.abov": ["1 KB", "2 KB"]}, 'unknown key; did you mean "above"?'),
         (GOAL, [], {"network.marking.above": ["9 KB..1 KB"]}, "the first end of a range is the lower one"),
         (GOAL, [], {}, "names no key; a search needs one"),
@@ -143,6 +144,16 @@ def test_a_goal_that_the_spec_does_not_measure_is_told_after_its_own_run(
     assert "there is no tor-uplink; there is host-uplink, last-hop" in refused("queue_p99 of tor-uplink")
     assert "add measure.series" in refused("queue_p99 of last-hop", "measure.series=[]")
     assert "p99 needs 100 finished messages in each run" in refused("slowdown_p99 of updates")
+
+
+def test_points_that_cannot_run_keep_no_limit(tiny: Path, tmp_path: Path, threads: ThreadPoolExecutor) -> None:
+    vary = {"network.buffer.per_port": ["1 B", "225 KB"]}
+    tuned = fanin.tune(
+        tiny, vary, "fct_p50", out=tmp_path / "out", seeds=1, executor=threads, progress=False, set=["name=x"]
+    )
+    assert [point.kept for point in tuned.points] == [False, True]
+    assert tuned.best is tuned.points[1]
+    assert "1 of the points have no FCT p50; of the first: " in text_of(tuned)
 
 
 def test_units_and_ways_of_goals_and_limits() -> None:

@@ -34,11 +34,11 @@ def test_two_runs_named_in_chinese_have_a_folder_each(command: Command, tiny: Pa
 
 
 def test_long_names_are_cut_by_their_bytes() -> None:
-    changes = [f"network.balancing={'网' * 100}"]
+    changes = [f"network.balancing={'网' * 40}"]
     end = folders.changed(changes)
     assert len(end.encode()) <= folders.LONGEST + 1
     assert end.startswith("-network.balancing=网网")
-    assert end != folders.changed([f"network.balancing={'网' * 101}"])
+    assert end != folders.changed([f"network.balancing={'网' * 41}"])
     assert "网" in run_folder(Path("out"), "k" * 32, "dcqcn network.balancing=网").name
 
 

@@ -92,7 +92,7 @@ def _table(found: Search, point: Tried | None, name: str) -> Blocks:
 
 def _sure(found: Search, best: Tried) -> list[str]:
     """How sure the choice is."""
-    lines = []
+    lines = _failed(found)
     if best.errors:
         lines.append(f"not to be trusted: {'; '.join(best.errors)}")
     if found.confirmed is None:
@@ -150,12 +150,16 @@ def _nearest(found: Search) -> Tried | None:
 
 
 def _without(found: Search) -> list[str]:
+    return ["no point keeps the limits, so none is chosen; the nearest is shown", *_failed(found)]
+
+
+def _failed(found: Search) -> list[str]:
+    """The points that have no goal, and why the first has none."""
     failed = [point for point in found.points if point.goal_estimate.mean is None]
-    lines = ["no point keeps the limits, so none is chosen; the nearest is shown"]
-    if failed and len(failed) == len(found.points):
-        why = "; ".join(failed[0].errors) or "too few messages"
-        lines = [f"no point has a goal; of the first: {why}"]
-    return lines
+    if not failed:
+        return []
+    why = failed[0].errors[0] if failed[0].errors else "too few messages"
+    return [f"{len(failed)} of the points have no {quantity(found.goal.name).row}; of the first: {why}"]
 
 
 def settings_text(settings: dict[str, Value]) -> str:

@@ -242,15 +242,14 @@ class _Search:
         return prod(len(axis.values) for axis in self.keys)
 
     def check(self) -> None:
-        """Raises `SpecError` for a key or value under which nothing can run."""
+        """Raises `SpecError` where no point can run, as with an unknown key. Single points that cannot, such as those
+        with Kmin above Kmax, keep no limit."""
         every = product(*(range(len(axis.values)) for axis in self.keys))
         step = -(-self.size // MOST_CHECKED)
         places = [(0, *place, 0) for number, place in enumerate(every) if number % step == 0]
         found = grid.points_at(self.base, self.resolved, self.axes, places)
-        if step == 1:
+        if all(point.error is not None for point in found):
             grid.refuse_mistakes(found)
-        elif all(point.error is not None for point in found):
-            raise _core.SpecError(str(found[0].error))
 
     def begin(self, goal: Goal, keeps: Sequence[Keep], seeds: Sequence[int], *, force: bool) -> None:
         """Runs the spec as it is."""

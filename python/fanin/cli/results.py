@@ -111,7 +111,7 @@ def plot(
       fanin plot slowdown runs/incast -o slowdown.pdf
       fanin plot goodput runs/a/dart runs/b/dart
       fanin plot sweep runs/loads --x load --y slowdown_p99
-      fanin plot sweep runs/loads --x load --map network.buffer.per_port --y "queue_p99 of last-hop"
+      fanin plot sweep runs/buffers --x per_port --map degree --y "queue_max of last-hop"
     """
     from fanin import plot as pictures
     from fanin import table

@@ -88,8 +88,8 @@ def tune(
 
     \b
     Examples:
-      fanin tune my.toml --vary "network.marking.above=10 KB..200 KB" --goal "slowdown_p99 of queries"
-      fanin tune my.toml --vary "network.marking.above=10 KB,50 KB" --goal slowdown_p99 --keep "drops <= 0"
+      fanin tune my.toml --vary "network.marking.above=10 KB..200 KB" --goal "fct_p50 of queries"
+      fanin tune my.toml --vary "network.marking.above=10 KB,50 KB" --goal "max goodput of updates" --keep "drops <= 0"
     """
     from fanin.runs import Job
     from fanin.sweeps.grid import parse_vary
