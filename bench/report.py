@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench import budget, peers, scale, side_by_side, speed
 from bench.scenarios import CASES, WORKLOADS
@@ -126,7 +127,7 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    dot = {"marker": "o", "linestyle": "none", "markersize": 7}
+    dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 7}
     shapes = [Line2D([], [], color=colour, label=who, **dot) for who, colour in styles.items()]
     if any(row["source"] == "earlier" for row in rows):
         shapes.append(Line2D([], [], color="#777777", markerfacecolor="white", label="measured earlier", **dot))

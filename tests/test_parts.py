@@ -34,7 +34,7 @@ def test_queues_of_a_tier_are_over_all_samples_of_its_ports(result: fanin.Result
     assert numbers["queue_p99_bytes of last-hop"] == measures.percentile(samples, 990)
     ports = result.ports().filter(pl.col("tier") == "last-hop")
     assert numbers["queue_max_bytes of last-hop"] == ports["peak_queue_bytes"].max()
-    assert numbers["paused_us of host-uplink"] == result.ports().filter(tier="host-uplink")["paused_ps"].sum() / 1e6
+    assert numbers["paused_us of host-uplink"] == float(result.ports().filter(tier="host-uplink")["paused_ps"].sum()) / 1e6
     assert numbers["queue_p99_bytes of host-uplink"] is None, "not sampled"
 
 

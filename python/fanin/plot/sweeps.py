@@ -63,15 +63,10 @@ def along(swept: OfSweep, x: str | None = None, y: str | None = None, path: Path
 
 
 def _ends(known: Sequence[Estimate], scale: float) -> tuple[float, float]:
-    """The ends of an axis with room for the highest marker: from zero, unless that left half of the picture empty."""
-    means = [one.mean or 0.0 for one in known]
-    high = max([(one.mean or 0.0) + (one.half or 0.0) for one in known], default=0.0)
-    high = max([high, *means]) / scale
+    """The ends of an axis with room for the markers: from zero, unless that left half of the picture empty."""
     low = min([(one.mean or 0.0) - (one.half or 0.0) for one in known], default=0.0) / scale
-    if low < 0.5 * high or high <= 0:
-        return 0.0, 1.06 * high or 1.0
-    room = 0.06 * (high - low) or 0.06 * high
-    return low - room, max(high + room, 1.06 * max(means) / scale)
+    high = max([(one.mean or 0.0) + (one.half or 0.0) for one in known], default=0.0) / scale
+    return 0.94 * low if low >= 0.5 * high else 0.0, 1.06 * high or 1.0
 
 
 def headed(figure: Figure, name: str, notes: Sequence[str], path: Path | None) -> Figure:
