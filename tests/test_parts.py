@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -34,7 +35,9 @@ def test_queues_of_a_tier_are_over_all_samples_of_its_ports(result: fanin.Result
     assert numbers["queue_p99_bytes of last-hop"] == measures.percentile(samples, 990)
     ports = result.ports().filter(pl.col("tier") == "last-hop")
     assert numbers["queue_max_bytes of last-hop"] == ports["peak_queue_bytes"].max()
-    assert numbers["paused_us of host-uplink"] == float(result.ports().filter(tier="host-uplink")["paused_ps"].sum()) / 1e6
+    assert (
+        numbers["paused_us of host-uplink"] == float(result.ports().filter(tier="host-uplink")["paused_ps"].sum()) / 1e6
+    )
     assert numbers["queue_p99_bytes of host-uplink"] is None, "not sampled"
 
 
@@ -70,7 +73,13 @@ def test_the_table_of_a_sweep_has_them_and_so_has_that_of_a_comparison(
     assert set(frame.columns) - others == set(both.columns), "one kind of table"
     assert list(both.schema.items())[2:] == [item for item in frame.schema.items() if item[0] not in others][2:]
     row = compared.rows[0]
-    assert row.to_json()["goodput_gbps of updates"] == row.value("goodput_gbps of updates")
+    value = row.value("goodput_gbps of updates")
+    assert value is not None
+    in_row: Any = row.to_json()["parts"]
+    assert {"number": "goodput_gbps of updates", "value": value, "ci95": None} in in_row
+    longest = frame["queue_max_bytes of last-hop"][0]
+    in_run: Any = swept.runs[0].to_json()["parts"]
+    assert {"number": "queue_max_bytes of last-hop", "value": longest} in in_run
 
 
 def printed(swept: fanin.Sweep, width: int) -> list[str]:

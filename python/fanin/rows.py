@@ -142,11 +142,14 @@ class Row:
         """The same with its interval."""
         return Estimate(self.value(name), self.ci95.get(name))
 
-    def to_json(self) -> dict[str, str | float | None]:
-        """Its numbers by name; half an interval's width is called `fct_p99_us_ci95`."""
+    def to_json(self) -> dict[str, object]:
+        """Its numbers by name; half an interval's width is called `fct_p99_us_ci95`. The numbers of its parts are a
+        list of their own, since the names of parts are words of the spec."""
         numbers = asdict(self)
         intervals, parts = numbers.pop("ci95"), numbers.pop("parts")
-        return {**numbers, **parts} | {f"{name}_ci95": width for name, width in intervals.items()}
+        widths = {f"{name}_ci95": width for name, width in intervals.items() if name not in parts}
+        listed = [{"number": name, "value": value, "ci95": intervals.get(name)} for name, value in parts.items()]
+        return {**numbers, **widths, "parts": listed}
 
 
 @dataclass(frozen=True)

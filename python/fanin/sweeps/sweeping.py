@@ -19,6 +19,7 @@ import polars as pl
 
 from fanin import _core, limits, own_schemes
 from fanin.arguments import EXAMPLE_OF_SET, need_limits, need_list, need_lists
+from fanin.quantities import OF
 from fanin.result import Result, load
 from fanin.rows import idle_seeds
 from fanin.run_folder import RunError
@@ -95,11 +96,13 @@ class SweepRun:
     def to_json(self) -> dict[str, object]:
         """The run as a document."""
         folder = str(self.folder) if self.folder is not None else None
+        parts = [{"number": name, "value": value} for name, value in self.numbers.items() if OF in name]
         return {
             "settings": self.settings,
             "status": self.status,
             "errors": self.errors,
-            **self.numbers,
+            **{name: value for name, value in self.numbers.items() if OF not in name},
+            "parts": parts,
             "run": self.key,
             "folder": folder,
         }
