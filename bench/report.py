@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench import budget, graphs, peers, scale, side_by_side, speed, stages
 from bench.scenarios import CASES, WORKLOADS
@@ -26,9 +27,9 @@ PICTURE = "performance-side-by-side.png"
 SCALE_PICTURE = "performance-scale.png"
 """Beside the page."""
 WIDTH = 0.29
-"""Of a bar; a case has up to three."""
+"""Between the points of a case, of which there are up to three."""
 LEAST_NS = 10
-"""Where bars begin."""
+"""Where the axis begins."""
 
 
 def write() -> None:
@@ -92,10 +93,11 @@ def _table(of_work: Sequence[side_by_side.Row], rows: Sequence[side_by_side.Row]
 
 
 def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
-    """Draws nanoseconds of user CPU for each packet-hop, a group of bars for each case. Earlier measurements are
-    hatched, and left out if the same simulator has a present one."""
+    """Draws nanoseconds of user CPU for each packet-hop, a group of points for each case: on a logarithmic axis the
+    length of a bar would mean nothing. Earlier measurements are rings, and left out if the same simulator has a present
+    one."""
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
+    from matplotlib.lines import Line2D
 
     styles = {
         side_by_side.OURS: BLUE,
@@ -115,29 +117,28 @@ def picture(rows: Sequence[side_by_side.Row], path: Path) -> None:
         for number, row in enumerate(of_case.values()):
             at = place + (number - (len(of_case) - 1) / 2) * WIDTH
             cost = side_by_side.ns_per_hop(row) or 0.0
-            hatch = "///" if row["source"] == "earlier" else None
-            axes.bar(at, cost, WIDTH * 0.94, facecolor=styles[row["who"]], hatch=hatch, edgecolor="white", linewidth=0)
+            colour = styles[row["who"]]
+            filled = "white" if row["source"] == "earlier" else colour
+            axes.plot(at, cost, "o", markersize=7, color=colour, markerfacecolor=filled, markeredgewidth=1.6)
             label = f"{cost:,.0f}" + ("*" if row["note"].startswith("NDP") else "")
-            axes.annotate(label, (at, cost), (0, 2), textcoords="offset points", ha="center", va="bottom", fontsize=8)
+            axes.annotate(label, (at, cost), (0, 5), textcoords="offset points", ha="center", va="bottom", fontsize=8)
     axes.set_yscale("log")
-    # Bars on a logarithmic axis begin where it does: always at the same place, so that pictures can be held side by
-    # side.
+    # Always from the same place, so that pictures can be held side by side.
     axes.set_ylim(LEAST_NS, max(10_000, axes.get_ylim()[1] * 1.6))
     axes.set_xticks(range(len(shown)), [_label(case) for case in shown], fontsize=9)
-    axes.set_ylabel("user CPU for each packet-hop, ns (log)", fontsize=11)
-    axes.set_title("What a packet-hop takes: shorter is faster", fontsize=12)
+    axes.set_ylabel("user CPU for each packet-hop, ns (log scale)", fontsize=11)
+    axes.set_title("What a packet-hop takes: lower is faster", fontsize=12)
     axes.grid(visible=True, axis="y", which="major", color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    patches = [Patch(facecolor=colour, label=who) for who, colour in styles.items()]
+    dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 7}
+    shapes = [Line2D([], [], color=colour, label=who, **dot) for who, colour in styles.items()]
     if any(row["source"] == "earlier" for row in rows):
-        patches.append(
-            Patch(facecolor="#999999", hatch="///", edgecolor="white", linewidth=0, label="measured earlier")
-        )
+        shapes.append(Line2D([], [], color="#777777", markerfacecolor="white", label="measured earlier", **dot))
     if any(row["note"].startswith("NDP") for row in rows):
         axes.annotate("* under NDP", (0.995, 0.97), xycoords="axes fraction", ha="right", va="top", fontsize=9)
-    figure.legend(handles=patches, frameon=False, fontsize=10, loc="outside lower center", ncols=len(patches))
+    figure.legend(handles=shapes, frameon=False, fontsize=10, loc="outside lower center", ncols=len(shapes))
     figure.savefig(path, dpi=160)
 
 

@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -37,7 +38,7 @@ LINES = (
 
 def text_of(compared: fanin.Comparison) -> str:
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(compared.table())
+    console.print(compared.text())
     return console.export_text()
 
 
@@ -102,9 +103,11 @@ def bold_of(compared: fanin.Comparison) -> list[str]:
     return [text for text in bold if text and text not in [row.scheme for row in compared.rows]]
 
 
-def made(scheme: str, p99_us: float, half: float | None, **more: float) -> Row:
+def made(scheme: str, p99_us: float, half: float | None, **more: Any) -> Row:
     """A row of a comparison in which nothing but a few numbers are not zero."""
-    numbers = {field.name: 0.0 for field in fields(Row) if field.name not in ("scheme", "runs", "ci95", "on")}
+    numbers: dict[str, Any] = {
+        field.name: 0.0 for field in fields(Row) if field.name not in ("scheme", "runs", "ci95", "on", "parts")
+    }
     ci95 = {} if half is None else dict.fromkeys(numbers, 0.0) | {"fct_p99_us": half}
     return Row(scheme, 1 if half is None else 5, **(numbers | {"fct_p99_us": p99_us} | more), ci95=ci95, on="simulator")
 
@@ -166,8 +169,8 @@ def test_results_say_in_a_line_what_they_are(compared: fanin.Comparison, result:
     finished = f"{row.finished:,} of {row.started:,} messages finished"
     p99 = table.time(row.fct_p99_us)
     assert repr(result) == f"<Result tiny incast: dcqcn, seed 1, {finished}, FCT p99 {p99}>"
-    assert repr(compared).startswith("<Comparison tiny incast: 1 seed, FCT p99: dcqcn ")
-    assert "\n" not in repr(compared)
+    assert repr(compared).startswith("<Comparison tiny incast: 1 seed\n  dcqcn: FCT p99 ")
+    assert repr(compared).count("\n") == 2, "a line for each scheme"
     for one, columns in ((result, 2), (compared, 3)):
         text = one._repr_html_()
         assert text.startswith("<table>")

@@ -221,13 +221,13 @@ FILES = {
 """The files that the examples name."""
 
 
-def test_the_least_of_everything_in_the_reference_of_specs_passes_the_check(tmp_path: Path) -> None:
+def test_the_shortest_form_of_everything_in_the_reference_of_specs_passes_the_check(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     for trace in (ROOT / "crates" / "formats" / "tests" / "data" / "all_reduce").glob("*.et"):
         shutil.copy(trace, tmp_path / trace.name.replace("all_reduce", "trace"))
-    found = [*re.finditer(r"^The least of it: (.*)$", page, re.MULTILINE)]
+    found = [*re.finditer(r"^The shortest form: (.*)$", page, re.MULTILINE)]
     assert len(found) > 20
     for one in found:
         heading = re.findall(r"^### ([^\s:]+)", page[: one.start()], re.MULTILINE)[-1]

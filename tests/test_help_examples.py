@@ -152,6 +152,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "fanin compare my.toml --out runs/my",
         "fanin run examples/collectives/all-reduce.toml --set 'traffic[0].pattern.size=400 KB' --out runs/all-reduce",
         "fanin sweep my.toml --loads 0.2,0.4 --set 'measure.window=1 ms' --out runs/loads",
+        "fanin sweep my.toml --vary 'network.buffer.per_port=100 KB,225 KB' --vary traffic.queries.pattern.degree=2,4 "
+        "--out runs/buffers",
         "fanin new-scheme my-scheme --out .",
         "fanin gen topology star --hosts 4 -o topology.txt",
         "fanin gen permutation --hosts 4 --size 1KB -o flow.txt",

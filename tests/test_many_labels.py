@@ -65,7 +65,7 @@ def with_traffics(like: fanin.Result, count: int) -> fanin.Result:
 @MANY
 def test_of_many_traffics_the_slowest_are_shown(result: fanin.Result, count: int) -> None:
     run = with_traffics(result, count)
-    lines = printed(Comparison([run], False).table("runs/a b"))
+    lines = printed(Comparison([run], False).text("runs/a b"))
     assert len(lines) <= SCREEN
     shown = [line.split()[0] for line in lines if line.strip().startswith("t") and line.strip()[1].isdigit()]
     assert shown == [f"t{number}" for number in range(count - 1, count - 1 - SLOWEST, -1)]
@@ -92,7 +92,7 @@ def test_many_schemes_are_a_row_each(compared: fanin.Comparison, count: int) -> 
     many = Comparison(compared.results, False)
     row = compared.rows[0]
     many.__dict__["rows"] = [replace(row, scheme=f"scheme-{number}") for number in range(count)]
-    lines = printed(many.table("runs/many"))
+    lines = printed(many.text("runs/many"))
     assert len(lines) <= SCREEN + MOST_ROWS
     assert sum("scheme-" in line for line in lines) == MOST_ROWS
     assert f"and {count - MOST_ROWS} schemes more: runs/many/compare.json" in lines

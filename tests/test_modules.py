@@ -12,13 +12,13 @@ CRATES = sorted(manifest.parent.name for manifest in (ROOT / "crates").glob("*/C
 
 
 FLOORS = {
-    "specs": "_core spec spec_types run_folder run_files files quantities own_checks own_schemes",
-    "numbers": "run_tables measures over_seeds over_time pause_trees by_traffic ideals rows sweeps sweeps.columns "
-    "sweeps.means shown delay_breakdown oitcp packets",
-    "pictures": "style side_by_side traffic_table table plot hpcc_plot",
+    "specs": "_core arguments spec spec_types run_folder run_files files quantities own_checks own_schemes",
+    "numbers": "run_tables measures over_seeds over_time pause_trees by_traffic parts ideals rows sweeps "
+    "sweeps.columns sweeps.means sweeps.goals sweeps.frame shown delay_breakdown oitcp packets",
+    "pictures": "style side_by_side traffic_table table tuned_text plot hpcc_plot",
     "results": "result comparison htsim",
     "running": "limits progress stopping runs graphs jobs explanation comparing hpcc uec sweeps.display sweeps.grid "
-    "sweeps.pools sweeps.running sweeps.store sweeps.sweeping sweeps.work",
+    "sweeps.pools sweeps.running sweeps.store sweeps.sweeping sweeps.work tuning",
     "uses": "reporting causes slow_collectives validate watching scheme_check new_schemes bench _bench_case "
     "_bench_scheme wire wire_machine wire_parity wire_tcp verifying",
     "commands": "cli __main__",

@@ -98,3 +98,10 @@ def test_a_scheme_of_ones_own_changes_no_style_once_it_is_loaded(root: Path) -> 
     _styles.cache_clear()
     load_scheme(root / "examples" / "own" / "window.py:Window")
     assert (style_of("window"), style_of("rcp")) == before
+
+
+def test_a_lone_scheme_is_solid() -> None:
+    assert style_of("dctcp").dash != "solid"
+    (alone,) = styles_of(["dctcp"]).values()
+    assert (alone.dash, alone.colour) == ("solid", style_of("dctcp").colour)
+    assert styles_of(["dctcp", "hpcc"])["dctcp"].dash == style_of("dctcp").dash

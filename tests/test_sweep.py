@@ -128,6 +128,10 @@ def test_a_number_is_drawn_along_a_column(tiny: Path, tmp_path: Path, threads: T
     with pytest.raises(fanin.RunError, match="fct_p999_us: no run has enough messages for it"):
         swept.plot(y="fct_p999_us")
     assert repr(swept).startswith("<Sweep tiny incast: 16 of 16 runs done")
+    assert repr(swept).endswith(
+        "\n  scheme: dcqcn, none\n  load: 0.4, 0.2\n  measure.window: 2 ms, 3 ms\n  seed: 1, 2>"
+    )
+    assert repr(swept.runs[0]).startswith("<SweepRun dcqcn load=0.4 measure.window=2 ms seed=1: done, ")
     assert swept._repr_html_().count("<tr>") == 1 + 8
 
 
@@ -136,7 +140,11 @@ def test_the_commands_show_report_and_draw_a_sweep_over_its_seeds(command: Comma
     ran = command("sweep", tiny, "--schemes", "dcqcn,none", "--loads", "0.2,0.4", "--seeds", "2", *where)
     assert ran.returncode == 0, ran.stderr
     swept = fanin.load_sweep(tmp_path / "loads")
-    rows = [line.split() for line in ran.stdout.splitlines() if line.strip().startswith(("dcqcn", "none"))]
+    # At 80 columns the numbers stand in blocks below each other, each behind the columns of the grid.
+    blocks = [line.split() for line in ran.stdout.splitlines() if line.strip().startswith(("dcqcn", "none"))]
+    rows = blocks[:4]
+    assert len(blocks) % 4 == 0
+    assert [row[:4] for row in blocks] == [row[:4] for row in rows] * (len(blocks) // 4)
     assert [row[:4] for row in rows] == [[s, ld, "%", "2"] for s in ("dcqcn", "none") for ld in ("20", "40")]
     mean = swept.table().filter(scheme="dcqcn", load=0.2)["fct_p50_us"].mean()
     assert float(rows[0][4]) == pytest.approx(mean, rel=0.01)

@@ -121,7 +121,7 @@ def assert_agree(result: fanin.Result) -> None:
 def lines_of(compared: fanin.Comparison) -> dict[str, list[str]]:
     """The lines of the table for the terminal by their names."""
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(compared.table())
+    console.print(compared.text())
     parts = [[part for part in line.split("  ") if part] for line in console.export_text().splitlines()]
     return {line[0].strip(): [cell.strip() for cell in line[1:]] for line in parts if line}
 

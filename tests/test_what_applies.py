@@ -85,7 +85,7 @@ def ran(text: str, folder: Path) -> fanin.Result:
 def told(result: fanin.Result) -> dict[str, str]:
     """The lines of its table: the last cell of each, by its name."""
     text = io.StringIO()
-    Console(file=text, width=100).print(Comparison([result], result.cancelled).table())
+    Console(file=text, width=100).print(Comparison([result], result.cancelled).text())
     cells = (line.strip().rsplit("  ", 1) for line in text.getvalue().splitlines() if "  " in line.strip())
     return {name.strip(): cell.strip() for name, cell in cells}
 
@@ -156,7 +156,7 @@ def test_unfinished_messages_have_a_goodput(tmp_path: Path) -> None:
     assert [round(rate) for rate in rates] == [41, 33, 27]
     assert row.unfinished_goodput_gbps == pytest.approx(sum(rates) / 3, rel=1e-5), "it stops with its last event"
     text = io.StringIO()
-    Console(file=text, width=200).print(Comparison([result], False).table())
+    Console(file=text, width=200).print(Comparison([result], False).text())
     assert (
         f"since each was posted: background:2 {rates[2]:.1f} Gb/s, background:1 {rates[1]:.1f} Gb/s" in text.getvalue()
     )
@@ -218,7 +218,7 @@ def test_what_fails_is_in_the_events_and_in_pictures(tmp_path: Path) -> None:
 def repr_of(result: fanin.Result) -> str:
     """Its table as text."""
     text = io.StringIO()
-    Console(file=text, width=200).print(Comparison([result], False).table())
+    Console(file=text, width=200).print(Comparison([result], False).text())
     return text.getvalue()
 
 

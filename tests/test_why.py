@@ -240,7 +240,7 @@ def test_the_slowest_message_is_found_and_run_again(tmp_path: Path) -> None:
     assert document["completion_us"] == slowest["completion_ps"] / 1e6
     assert len(document["places"]) == len(rows)
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(answer.table())
+    console.print(answer.text())
     text = console.export_text()
     assert "waiting at sw0>h0" in text
     assert "same event hash" in text

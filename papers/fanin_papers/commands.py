@@ -213,7 +213,7 @@ def _overview(specs: Path, out: Path, *, quick: bool, workers: int, tables: bool
         if part is None:
             raise CommandError(f"{OVERVIEW}: stopped; nothing was written", INTERRUPTED)
         if tables:
-            show(part.table())
+            show(part.text())
         parts.append(part)
     out.mkdir(parents=True, exist_ok=True)
     page = out / "overview.md"

@@ -89,7 +89,7 @@ class Part:
     unfit: dict[str, str]
     """Schemes that make no sense there, each with the reason."""
 
-    def table(self) -> RenderableType:
+    def text(self) -> RenderableType:
         """The table as the command prints it."""
         headings = [heading for _, heading, _ in COLUMNS]
         rows = [[scheme, *self._cells(found)] for scheme, found in self.of_scheme.items()]

@@ -1,10 +1,10 @@
 """Packet-level simulation of datacenter congestion control.
 
-`run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `load` reads a run
-folder. `plot` draws results, `report` writes them as a page, `why` explains why a message was slow and `why_collective`
-why a collective was; `explain` shows paths, thresholds, load and cost of a spec before it runs. `wire` sends messages
-between hosts under the same schemes. `Scheme`, with `Sender`, `Receiver` and `SwitchProgram`, is what one's own schemes
-derive from; `check_scheme` checks them with random events.
+`run` simulates a spec, `compare` simulates it under several schemes, `sweep` runs a grid of specs, `tune` searches
+settings in one, `load` reads a run folder. `plot` draws results, `report` writes them as a page, `why` explains why a
+message was slow and `why_collective` why a collective was; `explain` shows paths, thresholds, load and cost of a spec
+before it runs. `wire` sends messages between hosts under the same schemes. `Scheme`, with `Sender`, `Receiver` and
+`SwitchProgram`, is what one's own schemes derive from; `check_scheme` checks them with random events.
 """
 
 from __future__ import annotations
@@ -58,8 +58,10 @@ if TYPE_CHECKING:
     from fanin.runs import run
     from fanin.scheme_check import SchemeReport, check_scheme
     from fanin.slow_collectives import WhyCollective, why_collective
+    from fanin.spec_types import Spec
     from fanin.sweeps.display import SweepState
     from fanin.sweeps.sweeping import Sweep, SweepRun, load_sweep, sweep
+    from fanin.tuning import Tuned, tune
     from fanin.uec import run_uec
     from fanin.verifying import verify
 
@@ -92,6 +94,7 @@ __all__ = [
     "SelectorInfo",
     "Sender",
     "Sent",
+    "Spec",
     "SpecError",
     "Sweep",
     "SweepRun",
@@ -99,6 +102,7 @@ __all__ = [
     "SwitchInfo",
     "SwitchProgram",
     "Trim",
+    "Tuned",
     "Verdict",
     "Why",
     "WhyCollective",
@@ -119,6 +123,7 @@ __all__ = [
     "run_uec",
     "schemes",
     "sweep",
+    "tune",
     "tx_time",
     "verify",
     "why",
@@ -156,6 +161,7 @@ _HOME = {
     "SelectorInfo": "_core",
     "Sender": "_core",
     "Sent": "_core",
+    "Spec": "spec_types",
     "SpecError": "_core",
     "Sweep": "sweeps.sweeping",
     "SweepRun": "sweeps.sweeping",
@@ -163,6 +169,7 @@ _HOME = {
     "SwitchInfo": "_core",
     "SwitchProgram": "_core",
     "Trim": "_core",
+    "Tuned": "tuning",
     "Verdict": "_core",
     "Why": "causes",
     "WhyCollective": "slow_collectives",
@@ -182,6 +189,7 @@ _HOME = {
     "run_uec": "uec",
     "schemes": "_core",
     "sweep": "sweeps.sweeping",
+    "tune": "tuning",
     "tx_time": "own_schemes",
     "verify": "verifying",
     "why": "causes",

@@ -21,6 +21,7 @@ __all__ = [
     "busiest_port",
     "by_traffic",
     "counted_at",
+    "numbers_of_traffics",
     "slowest",
 ]
 
@@ -65,7 +66,7 @@ DROPPED = "packets_dropped"
 
 def by_traffic(results: Sequence[RunTables]) -> list[Traffic]:
     """The traffics of runs that differ in their seeds alone, in the order of the spec."""
-    runs = [_numbers(result) for result in results]
+    runs = [numbers_of_traffics(result) for result in results]
     summaries = [result.summary()["traffics"] for result in results]
     found = []
     places = counted_at(summaries[0])
@@ -110,8 +111,9 @@ def slowest(traffics: Sequence[Traffic], most: int) -> list[Traffic]:
 _COUNTED = ("packets_arrived", "packets_marked", "reordered", "packets_resent", "timeouts")
 
 
-def _numbers(result: RunTables) -> list[dict[str, float | None]]:
-    """The numbers of each traffic of one run."""
+def numbers_of_traffics(result: RunTables) -> list[dict[str, float | None]]:
+    """The numbers of each traffic of one run, in the order of the spec, by the names of `NUMBERS`, `LARGEST` and
+    `DROPPED`."""
     name = pl.col("traffic").cast(pl.String)
     flows = result.flows().with_columns(name)
     counted = {row[0]: row[1:] for row in flows.group_by("traffic").agg(pl.col(*_COUNTED).sum()).iter_rows()}

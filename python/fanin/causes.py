@@ -71,7 +71,7 @@ class Why:
             "have its files changed since?"
         )
 
-    def table(self) -> RenderableType:
+    def text(self) -> RenderableType:
         """The answer for a terminal: a sentence or two, and a row per place on the path."""
         from rich.console import Group
         from rich.text import Text

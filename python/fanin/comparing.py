@@ -11,6 +11,7 @@ from typing import Protocol, cast
 
 from fanin import _core, limits
 from fanin._core import LimitError
+from fanin.arguments import EXAMPLE_OF_SET, need_limits, need_list, need_seeds
 from fanin.comparison import Comparison
 from fanin.ideals import alike
 from fanin.own_schemes import each_id_once, policy_changes
@@ -112,6 +113,11 @@ def compare(
 
     Ctrl-C stops all runs; the comparison then has the results up to there and `cancelled` is True.
     """
+    need_list("set", set, EXAMPLE_OF_SET)
+    need_seeds(seeds)
+    need_limits(max_memory, max_time, threads)
+    if not isinstance(schemes, str):
+        need_list("schemes", schemes, '["dcqcn", "hpcc"], or "all"')
     changes = [*set, *policy_changes(balancing, discipline)]
     base = Job.of(spec, changes)
     check_places(on)
@@ -124,7 +130,7 @@ def compare(
         each_seed = seeds
     if isinstance(schemes, str):
         if schemes != "all":
-            raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"')
+            raise _core.SpecError(f'schemes: "{schemes}" is neither a list of schemes nor "all"; write ["{schemes}"]')
         schemes = every_scheme(spec, set=changes)[0]
     with each_id_once():
         own = None if schemes is None else [str(resolved_scheme(one)) for one in schemes]

@@ -8,14 +8,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fanin.measures import group_names, ran_on
 from fanin.rows import Compared, Row
 from fanin.run_folder import check_target, is_run_folder
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.figure import Figure
     from rich.console import RenderableType
 
     from fanin.result import Result
+
+
+MOST_LINES = 8
+"""Most schemes in the text that stands for a comparison."""
+
+
+@dataclass(frozen=True)
+class _OfTable:
+    """A run in the table of a comparison."""
+
+    settings: dict[str, str | int | float | bool]
+    status: str
+    numbers: dict[str, float | str | int | None]
+    errors: list[str]
+    key: str
+
+    @staticmethod
+    def of(scheme: str, result: Result) -> _OfTable:
+        from fanin.sweeps.frame import numbers_of_run
+
+        errors = result.summary()["errors"]
+        place: dict[str, str | int | float | bool] = {"scheme": scheme, "seed": result.manifest["seed"]}
+        if ran_on(result) == "wire":
+            place["on"] = "wire"
+        return _OfTable(place, "untrusted" if errors else "done", numbers_of_run(result), errors, result.label)
 
 
 @dataclass(frozen=True)
@@ -29,17 +56,27 @@ class Comparison(Compared):
         return Comparison([result.with_ideal(ideal) for result in self.results], self.cancelled)
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"{row.scheme} {_p99(row)}" for row in self.rows)
         seeds = max((row.runs for row in self.rows), default=0)
         named = self.results[0].name if self.results else "without a run"
-        return f"<Comparison {named}: {seeds} seed{'s' * (seeds != 1)}, FCT p99: {rows}>"
+        shown = [f"  {row.scheme}: FCT p99 {_p99(row)}" for row in self.rows[:MOST_LINES]]
+        more = [f"  and {len(self.rows) - MOST_LINES} schemes more"] if len(self.rows) > MOST_LINES else []
+        return "\n".join([f"<Comparison {named}: {seeds} seed{'s' * (seeds != 1)}", *shown, *more]) + ">"
 
     def _repr_html_(self) -> str:
         from fanin import table
 
         return table.html_of(self)
 
-    def table(self, folder: str | os.PathLike[str] | None = None) -> RenderableType:
+    def table(self) -> pl.DataFrame:
+        """One row per run, with the columns of `Sweep.table`: `scheme`, `seed`, `status`, `errors`, the numbers (units
+        are in their names), `seconds` of real time, `event_hash` and `run`, its label. A number that a run does not
+        have is null."""
+        from fanin.sweeps.frame import frame
+
+        groups = group_names(self.results)
+        return frame([_OfTable.of(scheme, result) for scheme, result in zip(groups, self.results, strict=True)])
+
+    def text(self, folder: str | os.PathLike[str] | None = None) -> RenderableType:
         """The comparison as a table for a terminal. `folder` is where it was saved, for the parts of it that the table
         has no room for."""
         from fanin import table

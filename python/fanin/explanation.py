@@ -306,16 +306,22 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_ROWS]) + more
 
 
-def _tiers(explained: Explanation) -> Table:
+def _tiers(explained: Explanation) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
     offered = {load["tier"]: load for load in explained["load"]}
-    made = _new("Tiers", "tier", "links", "rate", "load offered", "with headers")
+    made = _new("Tiers", "tier", "links", "rate", "load")
     rows = []
     for tier in explained["network"]["tiers"]:
         rates = _listed([rate(of["rate_bps"]) for of in tier["rates"]])
         load = offered.get(tier["tier"])
-        shares = ("-", "-") if load is None else (percent(load["share"]), percent(load["wire_share"]))
-        rows.append([tier["tier"], f"{tier['links']:,}", rates, *shares])
-    return _fill(made, rows)
+        share = "-" if load is None else percent(load["share"])
+        rows.append([tier["tier"], f"{tier['links']:,}", rates, share])
+    note = "Load: payload of messages, as a share of the links; headers come on top."
+    if any(traffic["endless_messages"] for traffic in explained["traffics"]):
+        note += " Long flows have none of their own: they take what is left."
+    return Group(_fill(made, rows), Text(note, style="dim"), Text())
 
 
 def _paths(paths: Paths) -> RenderableType:
@@ -488,7 +494,8 @@ def duration(seconds: float) -> str:
 
 def percent(share: float) -> str:
     """A share in percent: 16.1 %."""
-    return f"{share * 100:.3g} %"
+    value = float(f"{share * 100:.3g}")
+    return f"{value:,.0f} %" if abs(value) >= 1000 else f"{value:.3g} %"
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...], base: str) -> str:

@@ -45,6 +45,7 @@ __all__ = [
     "queue_curve",
     "queue_over_time",
     "queue_samples",
+    "queues_by_tier",
     "rates_curve",
     "rates_over_time",
     "receiver_curve",
@@ -104,6 +105,25 @@ def queue_samples(result: RunTables) -> pl.DataFrame:
     seen = table.with_columns(pl.col("port").cast(pl.String))
     found = whole.join(seen, on=["time_ps", "port"], how="left", maintain_order="left")
     return found.with_columns(pl.col("queue_bytes").fill_null(0)).select(table.columns)
+
+
+def queues_by_tier(result: RunTables) -> dict[str, tuple[NDArray[np.int64], int]]:
+    """The sampled queues of each tier of links: the lengths in bytes that were not zero, rising, and how many samples
+    there are with those of empty queues. A port that several series sample is in that of the first."""
+    ports = result.ports().select(pl.col("port", "tier").cast(pl.String))
+    samples = result.series().with_columns(pl.col("port").cast(pl.String)).unique(["time_ps", "port"])
+    found: dict[str, tuple[NDArray[np.int64], int]] = {}
+    seen: set[str] = set()
+    for series in _series(result, "queue"):
+        instants = _known_instants(result, series)
+        here = ports.filter(pl.col("port").is_in(list(_ports(result, series) - seen)))
+        seen |= set(here["port"])
+        at = samples.filter(pl.col("time_ps").is_in(instants), pl.col("queue_bytes") > 0).join(here, on="port")
+        for (tier,), some in here.group_by("tier", maintain_order=True):
+            before, count = found.get(str(tier), (np.zeros(0, np.int64), 0))
+            lengths = at.filter(pl.col("tier") == tier)["queue_bytes"].to_numpy().astype(np.int64)
+            found[str(tier)] = np.sort(np.concatenate([before, lengths])), count + instants.size * some.height
+    return found
 
 
 def queue_over_time(result: RunTables, port: str | None = None) -> pl.DataFrame:

@@ -21,6 +21,7 @@ from typing import ClassVar, Literal
 
 from fanin import _core, own_checks
 from fanin._core import Balancer, Discipline, PathSelector, Receiver, Sender, SpecError, SwitchProgram
+from fanin.arguments import given
 from fanin.spec import PS_OF_TIME, Spec, named, section, traffics
 
 
@@ -215,12 +216,21 @@ def _named(match: re.Match[str], module: object, path: str) -> typing.Any:
     return found
 
 
-def resolved(own: LoadableLike | None, kind: Kind = "scheme") -> str | None:
+def resolved(own: LoadableLike | object | None, kind: Kind = "scheme") -> str | None:
     """The id of a scheme or a policy: loads it if it is one's own, given as a class or as a reference."""
     if own is None:
         return None
     if isinstance(own, str) and not is_reference(own):
         return own
+    if not isinstance(own, str | os.PathLike | type):
+        base = {"scheme": "fanin.Scheme", "balancing": "fanin.Balancer or fanin.PathSelector"}
+        bases = base.get(kind, "fanin.Discipline")
+        example = {"scheme": "dcqcn", "balancing": "random"}.get(kind)
+        first = f'the id of one, like "{example}", ' if example else ""
+        word = {"scheme": "scheme", "balancing": "load balancing"}.get(kind, "queue discipline")
+        raise TypeError(
+            f"{kind}: {given(own)} is no {word}; give {first}a class that derives from {bases}, or FILE.py:CLASS"
+        )
     ids = loaded_ids(own)
     if kind not in ids:
         has = " and ".join(f'{_KINDS[other][1]}, "{name}"' for other, name in ids.items())

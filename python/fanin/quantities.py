@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-Unit = Literal["us", "Gb/s", "share", "count", "ratio"]
+Unit = Literal["us", "Gb/s", "B", "share", "count", "ratio"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ QUANTITIES: dict[str, Quantity] = {
     "timeouts": Quantity("retransmission timeouts", "Retransmission timeouts", "count", "low"),
     "given_up": Quantity("connections given up", "connections and queue pairs given up", "count", "low"),
     "drops": Quantity("drops", "Dropped packets", "count", "low"),
+    "pauses": Quantity("PFC pauses", "PFC pauses", "count", "low"),
     "paused_us": Quantity("PFC pause time", "PFC pause time, summed over ports", "us", "low"),
     "credit_wait_us": Quantity("time without credits", "Time without credits, summed over ports", "us", "low"),
     "cnps": Quantity("CNPs", "CNPs", "count"),
@@ -84,13 +86,36 @@ QUANTITIES: dict[str, Quantity] = {
     "fct_max_us": Quantity("slowest FCT", "Slowest FCT", "us", "low", of_finished=True),
     "slowdown_max": Quantity("largest slowdown", "Largest slowdown", "ratio", "low", of_finished=True),
     "packets_dropped": Quantity("drops", "Dropped packets", "count", "low"),
+    "queue_p50_bytes": Quantity("queue p50", "Median queue of a port", "B", "low"),
+    "queue_p99_bytes": Quantity("queue p99", "99th percentile of queues", "B", "low"),
+    "queue_max_bytes": Quantity("longest queue", "Longest queue", "B", "low"),
+    "utilisation": Quantity("utilisation", "Utilisation, mean over links", "share"),
     "seconds": Quantity("wall time (s)", "Wall time (s)", "ratio"),
 }
 """By their keys in JSON and in the table of a sweep."""
 
+OF = " of "
+"""Between the key of a number and the part of a run that it is of: `slowdown_p99 of short`."""
+
+
+def quantity(name: str) -> Quantity:
+    """The number of this name, of a whole run or of a part of it."""
+    base, of, part = name.partition(OF)
+    found = QUANTITIES[base]
+    return replace(found, row=f"{found.row} of {part}", title=f"{found.title} of {part}") if of else found
+
+
+def without_unit(name: str) -> str:
+    """A name without the unit of its number: `goodput of long` for `goodput_gbps of long`."""
+    base, of, part = name.partition(OF)
+    return re.sub(r"_(us|gbps|bytes|gbytes)$", "", base) + of + part
+
 
 GBPS_OF = {"Gb/s": 1.0, "Mb/s": 1e-3, "Kb/s": 1e-6, "b/s": 1e-9}
 """The units of rates, in Gb/s."""
+
+BYTES_OF = {"GB": 1e9, "MB": 1e6, "KB": 1e3, "B": 1.0}
+"""The units of sizes, in bytes."""
 
 
 def fitting(value: float, units: Mapping[str, float]) -> tuple[str, float]:
@@ -108,10 +133,13 @@ def rate_unit(values_gbps: Iterable[float]) -> tuple[str, float]:
 
 def scale_of(name: str, values: Iterable[float]) -> tuple[float, str]:
     """What a number is to be divided by where these values are drawn, and its unit then."""
-    unit = QUANTITIES[name].unit
+    unit = quantity(name).unit
     largest = max((abs(value) for value in values), default=0.0)
     if unit == "Gb/s":
         named, scale = rate_unit([largest])
+        return scale, named
+    if unit == "B":
+        named, scale = fitting(largest, BYTES_OF)
         return scale, named
     if unit == "us":
         return next(((s, u) for u, s in (("s", 1e6), ("ms", 1e3)) if largest >= 10 * s), (1.0, "us"))
@@ -123,7 +151,7 @@ def scaled(name: str, values: Iterable[float], *also: str) -> tuple[float, str]:
     what else is to stand in the brackets."""
     scale, unit = scale_of(name, values)
     told = ", ".join(filter(None, [unit, *also]))
-    title = QUANTITIES[name].title
+    title = quantity(name).title
     return scale, f"{title} ({told})" if told else title
 
 

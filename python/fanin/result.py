@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import polars as pl
 
 from fanin import _core, run_files
+from fanin.arguments import need_path
 from fanin.run_folder import TABLES, Manifest, RunError, Summary, TableName, check_target, is_run_folder, read_document
 from fanin.run_tables import ArrowStream, RunTables
 from fanin.spec import read_toml
@@ -247,6 +248,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Result:
     Each file is compared with what the manifest says of it, unless `verify` is False. Raises `RunError` if it is not a
     run folder, or if a file has changed since the run was written.
     """
+    need_path("folder", folder, "the path of a run folder")
     root = Path(folder)
     if not is_run_folder(root):
         raise RunError(f"{root}: not a run folder (no manifest.json in it)")

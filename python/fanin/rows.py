@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +22,8 @@ from fanin.measures import (
     unfinished_gbps,
 )
 from fanin.over_seeds import Estimate, estimate
+from fanin.parts import numbers_of_parts
+from fanin.quantities import OF
 from fanin.spec import traffics as traffics_of
 from fanin.spec import traffics_with
 
@@ -114,6 +116,8 @@ class Row:
     """Waiting for slots of ranks on it."""
     drops: float
     """Packets dropped in the whole run, whatever the cause."""
+    pauses: float
+    """Pauses of ports by PFC."""
     paused_us: float
     """Time that ports spent paused by PFC, summed over ports and classes."""
     credit_wait_us: float
@@ -127,16 +131,25 @@ class Row:
     """Half the width of the 95 % confidence interval of each mean, by Student's t over the seeds; empty for one run."""
     on: str = "simulator"
     """Where its runs ran: simulator or wire."""
+    parts: dict[str, float | None] = field(default_factory=dict)
+    """The numbers of its traffics, of their messages by size, and of the tiers of its links: `fanin.parts`."""
+
+    def value(self, name: str) -> float | None:
+        """A number by its name, of the whole run or of a part."""
+        return self.parts[name] if name in self.parts else getattr(self, name, None)
 
     def estimate(self, name: str) -> Estimate:
-        """A number with its interval."""
-        return Estimate(getattr(self, name), self.ci95.get(name))
+        """The same with its interval."""
+        return Estimate(self.value(name), self.ci95.get(name))
 
-    def to_json(self) -> dict[str, str | float | None]:
-        """Its numbers by name; half an interval's width is called `fct_p99_us_ci95`."""
+    def to_json(self) -> dict[str, object]:
+        """Its numbers by name; half an interval's width is called `fct_p99_us_ci95`. The numbers of its parts are a
+        list of their own, since the names of parts are words of the spec."""
         numbers = asdict(self)
-        intervals = numbers.pop("ci95")
-        return numbers | {f"{name}_ci95": width for name, width in intervals.items()}
+        intervals, parts = numbers.pop("ci95"), numbers.pop("parts")
+        widths = {f"{name}_ci95": width for name, width in intervals.items() if name not in parts}
+        listed = [{"number": name, "value": value, "ci95": intervals.get(name)} for name, value in parts.items()]
+        return {**numbers, **widths, "parts": listed}
 
 
 @dataclass(frozen=True)
@@ -157,7 +170,7 @@ class Compared:
 
     @cached_property
     def numbers(self) -> list[Numbers]:
-        """The numbers of each run, by the names of a row's fields."""
+        """The numbers of each run and of its parts, by name."""
         return [numbers(result) for result in self.results]
 
     @property
@@ -226,13 +239,21 @@ def _listed(names: Sequence[str]) -> str:
 
 def row(scheme: str, runs: Sequence[Numbers]) -> Row:
     """Sums up the runs of one scheme."""
-    found = {name: estimate([run[name] for run in runs]) for name in runs[0]}
-    means = {name: one.mean for name, one in found.items()}
+    # A run in which no message was of a class of sizes has no numbers of that class.
+    names = dict.fromkeys(name for run in runs for name in run)
+    found = {name: estimate([run.get(name) for run in runs]) for name in names}
     ci95 = {name: one.half for name, one in found.items() if one.half is not None}
-    return Row(scheme=scheme, runs=len(runs), ci95=ci95, **cast("dict[str, Any]", means))
+    means = {name: one.mean for name, one in found.items() if OF not in name}
+    parts = {name: one.mean for name, one in found.items() if OF in name}
+    return Row(scheme=scheme, runs=len(runs), ci95=ci95, parts=parts, **cast("dict[str, Any]", means))
 
 
 def numbers(result: RunTables) -> Numbers:
+    """The numbers of one run, by the names of a row's fields, and those of its parts."""
+    return of_whole(result) | numbers_of_parts(result)
+
+
+def of_whole(result: RunTables) -> Numbers:
     """The numbers of one run, by the names of a row's fields."""
     posted = messages(result)
     sample = reported(result)
@@ -272,6 +293,7 @@ def numbers(result: RunTables) -> Numbers:
         **_of_jobs(traffics),
         # Credits beyond a queue are a signal and no loss.
         "drops": network["drops"]["total"] - network["drops"].get("credits", 0),
+        "pauses": network["pauses"],
         "paused_us": network["paused_us"],
         "credit_wait_us": network.get("credit_wait_us", 0.0),
         "cnps": network["cnps"],

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
-from fanin import _core, files, limits, own_schemes
+from fanin import _core, files, limits, own_schemes, spec_types
+from fanin.arguments import EXAMPLE_OF_SET, given, need_limits, need_list, need_path, need_whole
 from fanin.progress import ProgressDisplay
 from fanin.result import Result
 from fanin.run_folder import RunError
@@ -20,7 +21,7 @@ from fanin.spec import Spec, used
 
 T = TypeVar("T")
 
-SpecLike = str | os.PathLike[str] | Mapping[str, object]
+SpecLike = str | os.PathLike[str] | spec_types.Spec | Mapping[str, object]
 """The path of a `.toml` or `.json` file, or the spec itself as a mapping."""
 
 SchemeLike = str | os.PathLike[str] | type[own_schemes.Scheme]
@@ -53,6 +54,17 @@ class Runnable(Protocol):
 
     def run(self, flows: object | None, watcher: Watcher | None) -> Result:
         """Runs it in this thread, without the GIL."""
+
+
+def _as_json(spec: Mapping[str, object]) -> str:
+    """The text of a spec that is a dictionary."""
+
+    def unfit(value: object) -> object:
+        raise _core.SpecError(
+            f"spec: {given(value)} is no value of a spec; give text, a number, a list or a dictionary"
+        )
+
+    return json.dumps(spec, default=unfit)
 
 
 @dataclass(frozen=True)
@@ -97,8 +109,11 @@ class Job:
     def of(spec: SpecLike, overrides: Sequence[str] = ()) -> Job:
         """Reads a spec; raises `OSError` for a file that cannot be read, `SpecError` for one that is not a spec
         file."""
+        if isinstance(overrides, str):
+            raise TypeError(f"set: {given(overrides)} is not a list; write {EXAMPLE_OF_SET}")
         if isinstance(spec, Mapping):
-            return Job(json.dumps(spec), "<mapping>", "json", str(Path.cwd()), tuple(overrides))
+            return Job(_as_json(spec), "<mapping>", "json", str(Path.cwd()), tuple(overrides))
+        need_path("spec", spec, "a spec: the path of a .toml or .json file, or a dictionary")
         path = Path(spec)
         if said := files.instead(path, "spec"):
             raise _core.SpecError(said)
@@ -122,6 +137,7 @@ class Job:
 
     def using(self, scheme: SchemeLike | None, seed: int | None) -> Job:
         """The same spec under another scheme or seed; `None` leaves the spec's own."""
+        need_whole("seed", seed, "a whole number, like seed=1")
         return replace(self, scheme=own_schemes.resolved(scheme), seed=seed, own=own_schemes.origins())
 
     def within(self, max_memory: int | None = None, max_time: float | None = None) -> Job:
@@ -289,6 +305,8 @@ def run(
     for a file that cannot be read.
     """
     check_places([on])
+    need_list("set", set, EXAMPLE_OF_SET)
+    need_limits(max_memory, max_time, threads)
     changes = [*set, *own_schemes.policy_changes(balancing, discipline)]
     job = Job.of(spec, changes).using(scheme, seed).within(max_memory, max_time).on(threads)
     job = replace(job.at(on, named=False), clock=clock, link=link)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fanin.over_seeds import Estimate
-from fanin.quantities import GBPS_OF, Unit, fitting
+from fanin.quantities import BYTES_OF, GBPS_OF, Unit, fitting
 
 NONE = "-"
 """Shown instead of a missing number."""
@@ -45,6 +45,11 @@ def exact_time(us: float | None) -> str:
     return NONE if us is None else f"{us:,.3f} us"
 
 
+def size(value: float | None) -> str:
+    """A size given in bytes, in a suitable unit."""
+    return _in_unit(value, BYTES_OF)
+
+
 def share(value: float | None) -> str:
     """A share in percent."""
     if value is None:
@@ -64,13 +69,14 @@ def _in_unit(value: float | None, units: dict[str, float]) -> str:
 SHOWN: dict[Unit, Callable[[float | None], str]] = {
     "us": time,
     "Gb/s": gbps,
+    "B": size,
     "share": share,
     "count": count,
     "ratio": number,
 }
 """The formatting of numbers, by their unit."""
 
-_SCALES = {**US_OF, **GBPS_OF, "%": 0.01}
+_SCALES = {**US_OF, **GBPS_OF, **BYTES_OF, "%": 0.01}
 
 
 def estimated(found: Estimate, show: Callable[[float | None], str]) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fanin.measures import sizes_text
-from fanin.quantities import QUANTITIES
+from fanin.quantities import OF, QUANTITIES, quantity
 from fanin.shown import NONE, SHOWN, estimated, exact_time
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ SECTIONS: tuple[tuple[str, ...], ...] = (
         "timeouts",
         "given_up",
         "drops",
+        "pauses",
         "paused_us",
         "credit_wait_us",
         "cnps",
@@ -89,6 +90,16 @@ RARE = (
     "credit_wait_us",
 )
 """Numbers without a line where they are zero, or none, under every scheme."""
+
+OF_PARTS = (
+    "goodput_gbps",
+    "fct_p99_us",
+    "slowdown_p99",
+    "queue_p50_bytes",
+    "queue_p99_bytes",
+    "queue_max_bytes",
+)
+"""The numbers of traffics, classes of sizes and tiers that have a line where they vary."""
 
 ONLY_ONE = {"fct_p50_us": "FCT", "slowdown_p50": "slowdown"}
 """The names of the median where every run has one message: it is that message's."""
@@ -131,7 +142,24 @@ def lines(compared: Compared) -> list[list[Line]]:
                 for name in shown
             ]
         )
-    return [section for section in sections if section]
+    return [section for section in (*sections, of_parts(compared)) if section]
+
+
+def of_parts(compared: Compared) -> list[Line]:
+    """The numbers of traffics, classes of sizes and tiers that vary from scheme to scheme; those of a lone traffic are
+    the numbers of the whole run."""
+    rows = compared.rows
+    traffics = [traffic["traffic"] for traffic in compared.results[0].summary()["traffics"]]
+    names = dict.fromkeys(name for row in rows for name in row.parts)
+    found = []
+    for name in names:
+        base, _, part = name.partition(OF)
+        if base not in OF_PARTS or part in traffics[:1] == traffics:
+            continue
+        cells = [with_interval(row, name, SHOWN[quantity(name).unit]) for row in rows]
+        if len(set(cells)) > 1:
+            found.append(Line(quantity(name).row, [row.value(name) for row in rows], cells, best(rows, name)))
+    return found
 
 
 def only_one(compared: Compared) -> bool:
@@ -147,7 +175,7 @@ def _applies(name: str, compared: Compared) -> bool:
         return not all(result.of_ns3 for result in compared.results)  # that simulator has no timeouts
     if name == "cnps":
         return any(row.cnps_in_acks for row in compared.rows)
-    if name == "paused_us":
+    if name in ("pauses", "paused_us"):
         return any(result.classes()["lossless"].any() for result in compared.results)
     return name not in RARE
 
@@ -170,16 +198,16 @@ def with_interval(row: Row, field: str, show: Callable[[float | None], str]) -> 
 def best(rows: Sequence[Row], name: str) -> int | None:
     """Which row has the best value of a number: its 95 % interval does not overlap with any other. None with one seed,
     which has no interval. Rows with unfinished messages are excluded for numbers over finished messages."""
-    quantity = QUANTITIES[name]
+    of = quantity(name)
     known = {
         place: row.estimate(name)
         for place, row in enumerate(rows)
-        if getattr(row, name) is not None and not (quantity.of_finished and row.unfinished)
+        if row.value(name) is not None and not (of.of_finished and row.unfinished)
     }
-    if quantity.better is None or len(known) < 2:
+    if of.better is None or len(known) < 2:
         return None
-    sign = 1 if quantity.better == "low" else -1
-    first = min(known, key=lambda place: sign * float(getattr(rows[place], name)))
+    sign = 1 if of.better == "low" else -1
+    first = min(known, key=lambda place: sign * (rows[place].value(name) or 0.0))
     return first if all(known[first].apart(other) for place, other in known.items() if place != first) else None
 
 

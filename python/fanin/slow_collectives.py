@@ -173,7 +173,7 @@ class WhyCollective:
             return plot.ranks(self.run, path)
         return plot.timeline(self.traced, next(iter(self.names.values())), path)
 
-    def table(self) -> RenderableType:
+    def text(self) -> RenderableType:
         """The answer for a terminal: sentences, the parts of the time, and the slowest messages."""
         from rich.console import Group
         from rich.text import Text

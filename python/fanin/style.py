@@ -61,6 +61,9 @@ FAMILIES = {
 MORE_COLOURS = ("#8C564B", "#7A7A7A", "#7A6F00", "#5B3A8C", "#A6D854")
 """For curves beyond those that the palette has colours for."""
 
+GREY = MORE_COLOURS[1]
+"""Of what stands back behind the others."""
+
 MARK_COLOUR = "#aa0000"
 """Of the lines at which something fails."""
 
@@ -114,12 +117,16 @@ def styles_of(names: Sequence[str]) -> dict[str, Style]:
     """The styles of curves that are drawn together, the same for the same names in the same order.
 
     A name is the id of a scheme, alone or with a distinguishing setting, such as "dart (load=20 %)". A built-in scheme
-    has its own colour and dash, and one of one's own those that are unlike all others here. Where a scheme has several
-    curves, the first has the style of the scheme, and each of the others a colour of its own. Markers differ while
-    there are enough.
+    has its own colour and dash (alone it is solid), and one of one's own those that are unlike all others here. Where a
+    scheme has several curves, the first has the style of the scheme, and each of the others a colour of its own.
+    Markers differ while there are enough.
     """
     schemes = {name: name.split(" (")[0] for name in names}
     built_in = _styles()
+    if len(schemes) == 1:
+        # Nothing is to be told apart from it.
+        (name,) = schemes
+        return {name: replace(built_in.get(schemes[name]) or style_of(schemes[name]), dash=DASHES[0])}
     firsts = {scheme: built_in[scheme] for scheme in schemes.values() if scheme in built_in}
     for scheme in schemes.values():
         if scheme not in firsts:

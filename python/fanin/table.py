@@ -15,12 +15,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, cast
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -29,7 +31,7 @@ from fanin.ideals import OF_NS3
 from fanin.measures import by_scheme, least_count, unfinished_gbps
 from fanin.over_seeds import Estimate
 from fanin.over_time import message_number
-from fanin.quantities import QUANTITIES
+from fanin.quantities import OF, QUANTITIES, quantity
 from fanin.shown import NONE, count, gbps, number, share, time
 from fanin.shown import SHOWN as SHOWN
 from fanin.shown import estimated as estimated
@@ -40,7 +42,7 @@ from fanin.side_by_side import best as best
 from fanin.side_by_side import lines as lines
 from fanin.side_by_side import with_interval as with_interval
 from fanin.sweeps.columns import label_of
-from fanin.sweeps.means import OfSweep, points, value_text
+from fanin.sweeps.means import OfSweep, Point, points, value_text
 from fanin.traffic_table import caption_of_traffics as caption_of_traffics
 from fanin.traffic_table import lines_of_traffics as lines_of_traffics
 
@@ -224,8 +226,8 @@ def swept(sweep: OfSweep) -> RenderableType:
     notes = grid_notes(sweep)
     if len(rows) > MOST_ROWS:
         notes.append(f"and {len(rows) - MOST_ROWS} points more: {sweep.folder}/sweep.csv")
-    shown = [[cell.replace(" ", "\u00a0") for cell in row] for row in rows[:MOST_ROWS]]
-    return Group(Text(sweep.name, style="bold"), plain(head, shown, numbers), *map(Text, notes))
+    table = Blocks(head, rows[:MOST_ROWS], len(head) - len(numbers))
+    return Group(Text(sweep.name, style="bold"), table, *map(Text, notes))
 
 
 def html_of_sweep(sweep: OfSweep) -> str:
@@ -236,6 +238,21 @@ def html_of_sweep(sweep: OfSweep) -> str:
 
 GRID = ("fct_p50_us", "fct_p99_us", "slowdown_p99")
 """The main numbers of a sweep."""
+
+IF_VARYING = ("long_goodput_gbps", "query_p99_us", "job_us", "marked_share", "timeouts", "pauses", "paused_us")
+"""The numbers of whole runs that are shown where they vary from point to point."""
+
+OF_PARTS = (
+    "goodput_gbps",
+    "slowdown_p99",
+    "queue_p50_bytes",
+    "queue_p99_bytes",
+    "queue_max_bytes",
+)
+"""Those of traffics, classes of sizes and tiers, likewise."""
+
+MOST_SHOWN = 12
+"""Numbers that vary and that a terminal shows; files have all."""
 
 MORE_OF_GRID = {
     "unfinished": "unfinished",
@@ -251,7 +268,7 @@ def grid_table(sweep: OfSweep, shown: Sequence[str] = GRID) -> tuple[list[str], 
     found = points(sweep)
     columns = list(dict.fromkeys(column for point in found for column in point.settings))
     more = [name for name in MORE_OF_GRID if any(run.numbers.get(name) for run in sweep.runs)]
-    names = list(dict.fromkeys([*shown, *more]))
+    names = list(dict.fromkeys([*shown, *more, *varying_numbers(found)[:MOST_SHOWN]]))
     several = any(point.seeds > 1 for point in found)
     status = [", ".join(dict.fromkeys(run.status for run in point.runs)) for point in found]
     told = any(text != "done" for text in status)
@@ -260,13 +277,40 @@ def grid_table(sweep: OfSweep, shown: Sequence[str] = GRID) -> tuple[list[str], 
             *(value_text(column, point.settings.get(column)) for column in columns),
             *([f"{point.done} of {point.seeds}" if point.done < point.seeds else f"{point.seeds}"] if several else []),
             *([status[at]] if told else []),
-            *(estimated(point.numbers.get(name, Estimate(None, None)), SHOWN[QUANTITIES[name].unit]) for name in names),
+            *(estimated(point.numbers.get(name, Estimate(None, None)), SHOWN[quantity(name).unit]) for name in names),
         ]
         for at, point in enumerate(found)
     ]
-    headings = [MORE_OF_GRID.get(name, QUANTITIES[name].row) for name in names]
+    headings = [MORE_OF_GRID.get(name, quantity(name).row) for name in names]
     grid = [_shortest(column, columns) for column in columns]
     return [*grid, *(["seeds"] if several else []), *(["status"] if told else []), *headings], rows, headings
+
+
+def varying_numbers(found: Sequence[Point]) -> list[str]:
+    """The numbers, besides the main ones, that differ from point to point: by a twentieth, or by more than their
+    intervals."""
+    names = list(dict.fromkeys(name for point in found for name in point.numbers))
+    of_parts = [name for name in names if OF in name and name.partition(OF)[0] in OF_PARTS]
+    wanted = [*(name for name in IF_VARYING if name in names), *of_parts]
+    # Several names may be of one number: a lone traffic's are the run's.
+    shown = {_means(found, name): name for name in GRID}
+    for name in wanted:
+        if _varies([point.numbers[name] for point in found if name in point.numbers]):
+            shown.setdefault(_means(found, name), name)
+    return [name for name in shown.values() if name not in GRID]
+
+
+def _means(found: Sequence[Point], name: str) -> tuple[float | None, ...]:
+    return tuple(point.numbers[name].mean if name in point.numbers else None for point in found)
+
+
+def _varies(values: Sequence[Estimate]) -> bool:
+    known = [one for one in values if one.mean is not None]
+    if len(known) < 2:
+        return False
+    low, high = min(known, key=lambda one: one.mean or 0.0), max(known, key=lambda one: one.mean or 0.0)
+    least, most = low.mean or 0.0, high.mean or 0.0
+    return low.apart(high) or most - least > 0.05 * max(abs(least), abs(most))
 
 
 def grid_notes(sweep: OfSweep, shown: Sequence[str] = GRID) -> list[str]:
@@ -275,6 +319,9 @@ def grid_notes(sweep: OfSweep, shown: Sequence[str] = GRID) -> list[str]:
     notes = ["FCT: flow completion time, of finished messages; slowdown: FCT over its ideal"]
     if any(point.seeds > 1 for point in found):
         notes.append("mean over the seeds, with half of its 95 % interval")
+    left = len(varying_numbers(found)) - MOST_SHOWN
+    if left > 0:
+        notes.append(f"{left} more numbers vary: {sweep.folder}/sweep.csv")
     fewest = min((int(run.numbers["reported"] or 0) for run in sweep.runs if "reported" in run.numbers), default=0)
     missing = [
         level
@@ -319,10 +366,56 @@ def plain(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence
     """A table of texts; columns named in `right` are aligned there."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for header in headers:
-        table.add_column(header, justify="right" if header in right else "left", overflow="fold")
+        table.add_column(
+            header, justify="right" if header in right else "left", overflow="fold", min_width=_longest_word(header)
+        )
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _longest_word(header: str) -> int:
+    """Headers break between words alone."""
+    return max(map(cell_len, header.split()), default=0)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A table with as many columns beside each other as the console has room for, and the others below, each block
+    behind the first columns, which are words. Headers break between words alone, and cells never."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    words: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        widths = [
+            max(_longest_word(title), *(cell_len(row[at]) for row in self.rows), 1)
+            for at, title in enumerate(self.head)
+        ]
+        widths = [GAP + (min(width, LONGEST_WORDS) if at < self.words else width) for at, width in enumerate(widths)]
+        at = self.words
+        while at < len(self.head) or at == self.words:
+            until = at + 1
+            room = options.max_width + GAP - EDGES - sum(widths[: self.words])
+            while until < len(self.head) and sum(widths[at : until + 1]) <= room:
+                until += 1
+            shown = [*range(self.words), *range(at, min(until, len(self.head)))]
+            table = Table(box=SIMPLE_HEAD, pad_edge=False)
+            for one in shown:
+                justify: JustifyMethod = "left" if one < self.words else "right"
+                table.add_column(self.head[one], justify=justify, width=widths[one] - GAP, overflow="fold")
+            for row in self.rows:
+                table.add_row(*(row[n] if n < self.words else row[n].replace(" ", "\u00a0") for n in shown))
+            yield table
+            at = until
+
+
+LONGEST_WORDS = 32
+"""The most letters of a column of words: a value of a key may be a whole table."""
+
+GAP, EDGES = 3, 2
+"""The letters between columns, two paddings and a divider, and those at both edges of a table."""
 
 
 def manual_title(manual: str) -> str:

@@ -234,7 +234,7 @@ def draw_beside(theirs: dict[str, pl.DataFrame], lines: list[tuple[str, str, pl.
         for number, (_, how, ours) in enumerate(line for line in lines if line[0] == config):
             name = "ns-3, ACKs first at switches" if how == ACKS_FIRST else f"{how}, ordinary network"
             axes.plot(ours["largest_bytes"], ours["p95"], label=name, **indexed_line(number))
-        label_axes(axes, scheme(config), "flow size", "slowdown p95")
+        label_axes(axes, scheme(config), "flow size (log scale)", "slowdown p95")
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
         axes.set_ylim(bottom=1)
@@ -254,7 +254,7 @@ def draw_slowdown(runs: list[Drawn], rows: dict[str, Compared]) -> Figure:
             axes.plot(theirs["largest_bytes"], theirs[name], color=colour, label=f"{name}, ns-3", **ring)
         row = rows[run.tag]
         title = f"{scheme(run.tag)}: {row.equal:,} of {row.flows:,} flows equal to the nanosecond"
-        label_axes(axes, title, "flow size", "slowdown")
+        label_axes(axes, title, "flow size (log scale)", "slowdown (log scale)")
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_yticks([1, 2, 5, 10, 20], labels=["1", "2", "5", "10", "20"])

@@ -37,6 +37,7 @@ MODULES = [
     "delay_breakdown",
     "style",
     "table",
+    "parts",
     "jobs",
     "hpcc",
     "uec",
@@ -47,6 +48,46 @@ MODULES = [
 """Modules for users, besides the package itself."""
 
 
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Run, compare, search, and read again": (
+        "run",
+        "compare",
+        "sweep",
+        "tune",
+        "load",
+        "load_comparison",
+        "load_sweep",
+    ),
+    "Before a run, and after": (
+        "explain",
+        "plot",
+        "report",
+        "why",
+        "why_collective",
+        "verify",
+        "every_scheme",
+        "schemes",
+    ),
+    "What they return and raise": (
+        "Result",
+        "Comparison",
+        "Sweep",
+        "SweepRun",
+        "SweepState",
+        "Tuned",
+        "Why",
+        "WhyCollective",
+        "Spec",
+        "SpecError",
+        "LimitError",
+        "RunError",
+    ),
+    "Files of other simulators, and wires": ("run_hpcc", "run_uec", "wire"),
+    "Schemes and policies of one's own": (),
+}
+"""The names of the package by what they are for, in the order of the page; the last group has all others."""
+
+
 @cache
 def package() -> griffe.Module:
     """The package as its source has it."""
@@ -55,10 +96,16 @@ def package() -> griffe.Module:
 
 def reference() -> str:
     """The part of `docs/python-api.md` that is made."""
-    names = [f"fanin.{name}" for name in sorted(package().exports or [], key=str) if not str(name).startswith("__")]
+    exported = sorted((str(name) for name in package().exports or [] if not str(name).startswith("__")), key=str)
+    grouped = {name for listed in GROUPS.values() for name in listed}
+    groups = {
+        title: [f"fanin.{name}" for name in listed or (name for name in exported if name not in grouped)]
+        for title, listed in GROUPS.items()
+    }
+    names = [name for listed in groups.values() for name in listed]
     modules = {f"fanin.{name}": members(f"fanin.{name}") for name in MODULES if name in package().members}
     parts = [
-        index(names),
+        *(part for title, listed in groups.items() for part in (f"**{title}**", index(listed))),
         *(entry(name, name) for name in [*names, *CLASSES]),
         "## Types",
         table(["name", "is", "meaning"], [kind(name) for name in TYPES]),

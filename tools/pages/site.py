@@ -41,6 +41,7 @@ NAV: list[dict[str, str | list[str]]] = [
             "docs/own-scheme.md",
             "docs/own-scheme.ipynb.md",
             "docs/sweeps.md",
+            "docs/choosing-thresholds.md",
             "docs/loss.md",
             "docs/pfc.md",
             "docs/wire.md",

@@ -204,7 +204,7 @@ class Reference:
         listed_in = name.removesuffix("[]")
         least = f"{listed_in} = [{toml(smallest)}]" if name.endswith("[]") else f"{name} = {toml(smallest)}"
         beside = [f"`{one}`" for one in BESIDE.get(str(kind), ())]
-        return f"{grid}\n\nThe least of it: `{least}`" + (f", beside it {' and '.join(beside)}" if beside else "")
+        return f"{grid}\n\nThe shortest form: `{least}`" + (f", beside it {' and '.join(beside)}" if beside else "")
 
     def sort(self, path: str, node: Schema) -> tuple[str, str]:
         """The type of a value, and the meanings of its words; a table becomes a link to its section."""

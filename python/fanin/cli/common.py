@@ -187,9 +187,11 @@ def known_scheme(name: str | None, option: str | None = None) -> str | None:
 def meant(word: str, known: list[str], lists: str | None = None) -> str:
     """The end of a message about an unknown word: the known word closest to it, or all of them; where a command `lists`
     them, only those that are somewhat close, and the command."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.75)
+    # Acronyms are known in capitals.
+    of_lower = {one.lower(): one for one in reversed(known)}
+    near = difflib.get_close_matches(word.lower(), of_lower, n=1, cutoff=0.75)
     if near:
-        return f'; did you mean "{near[0]}"?'
+        return f'; did you mean "{of_lower[near[0]]}"?'
     if lists is None:
         return f"; known: {', '.join(sorted(known))}"
     close = difflib.get_close_matches(word, known, n=4, cutoff=0.5)
@@ -197,8 +199,32 @@ def meant(word: str, known: list[str], lists: str | None = None) -> str:
     return f"{nearer}; {lists} lists all"
 
 
+_BALANCING = 'which path packets take is network.balancing, here "{}" (docs/load-balancing.md)'
+_COLLECTIVE = 'it is a pattern of traffic: pattern = {{ kind = "{}" }} (docs/collectives.md)'
+_RECORDED = "traces of training are patterns of traffic (docs/collectives.md), and collectives are, like all-reduce"
+NO_SCHEMES = {
+    "ecmp": _BALANCING.format("flow-hash"),
+    "spray": _BALANCING.format("random"),
+    "spraying": _BALANCING.format("random"),
+    "packetspraying": _BALANCING.format("random"),
+    "flowlet": _BALANCING.format("flowlets"),
+    "letflow": _BALANCING.format("flowlets"),
+    "nccl": _RECORDED,
+    **{
+        name.replace("-", ""): _COLLECTIVE.format(name)
+        for name in ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast")
+    },
+    "pfc": "it is how lossless classes are protected: network.buffer.policy and network.pfc (docs/pfc.md)",
+    "irn": "it is a loss policy, which stands behind a scheme: hpcc+irn (docs/loss.md)",
+}
+"""What people look for among schemes and is none, and where it is."""
+
+
 def meant_scheme(name: str) -> str:
     """The same about an unknown scheme."""
+    other = NO_SCHEMES.get(re.sub(r"[\W_]+", "", name.lower()))
+    if other is not None:
+        return f": {other}"
     return meant(name, [row["id"] for row in _core.schemes()], "fanin schemes")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path("runs")
 
 LONGEST = 80
-"""Longest part of a folder name, in letters: a file name has at most 255."""
+"""Longest part of a folder name, in bytes of UTF-8: a file name has at most 255."""
 
 _NOT_TOLD = ("name", "measure.allow_drops")
 """Keys that do not change the simulation."""
@@ -36,7 +37,12 @@ def of_spec(job: Job) -> Path:
 
 
 def _name(job: Job) -> str:
-    return _short(re.sub(r"[^a-z0-9]+", "-", str(job.resolve()["name"]).lower()).strip("-") or "unnamed")
+    return _short(slug(str(job.resolve()["name"])) or "unnamed")
+
+
+def slug(name: str) -> str:
+    """A name as that of a folder: its letters and digits, of any script, in lower case."""
+    return re.sub(r"[\W_]+", "-", unicodedata.normalize("NFC", name).lower()).strip("-")
 
 
 def changed(changes: Sequence[str]) -> str:
@@ -54,14 +60,14 @@ def _plain(text: str) -> str:
     """The text without characters that need quotes in a shell."""
     text = re.sub(r"\[(\d+)\]", r"\1", text)
     text = re.sub(r"[\s\"']+", "", text.replace("\u00b5", "u").replace("\u03bc", "u"))
-    return re.sub(r"[^A-Za-z0-9.,=_+-]+", "-", text).strip("-")
+    return re.sub(r"[^\w.,=+-]+", "-", text).strip("-")
 
 
 def _short(text: str) -> str:
     """The text, or its beginning and a hash of the whole."""
-    if len(text) <= LONGEST:
+    if len(text.encode()) <= LONGEST:
         return text
-    return f"{text[: LONGEST - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return f"{text.encode()[: LONGEST - 9].decode(errors='ignore')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def numbered(folder: Path) -> Iterator[Path]:

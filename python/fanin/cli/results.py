@@ -91,7 +91,13 @@ def plot(
     x: Annotated[str | None, typer.Option("--x", metavar="KEY", help="Of a sweep: the column of the x axis.")] = None,
     y: Annotated[
         str | None,
-        typer.Option("--y", metavar="NUMBER", help="Of a sweep: the number that is drawn, like slowdown_p99."),
+        typer.Option(
+            "--y", metavar="NUMBER", help='Of a sweep: the number that is drawn, like "slowdown_p99 of short".'
+        ),
+    ] = None,
+    over: Annotated[
+        str | None,
+        typer.Option("--map", metavar="KEY", help="Of a sweep: the column of a second axis; the number is in colours."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -105,13 +111,14 @@ def plot(
       fanin plot slowdown runs/incast -o slowdown.pdf
       fanin plot goodput runs/a/dart runs/b/dart
       fanin plot sweep runs/loads --x load --y slowdown_p99
+      fanin plot sweep runs/buffers --x per_port --map degree --y "queue_max of last-hop"
     """
     from fanin import plot as pictures
     from fanin import table
 
     if not kind:
         rows = [[name, pictures.about(name)] for name in pictures.KINDS]
-        rows.append([SWEEP, (pictures.along.__doc__ or "").split("\n")[0]])
+        rows.append([SWEEP, (pictures.along.__doc__ or "").split("\n")[0] + " With --map, a map over two columns."])
         if as_json:
             emit({"plots": [{"kind": name, "shows": shows} for name, shows in rows]})
         else:
@@ -120,11 +127,13 @@ def plot(
     kind = OLD_NAMES.get(kind, kind)
     need(kind in _kinds(), f"no picture {kind}{meant(kind, _kinds())}")
     need(bool(folders), f"of which run? Write it like fanin plot {kind} runs/incast")
-    need(kind == SWEEP or (x is None and y is None), f"--x and --y: they are of fanin plot {SWEEP}, not of {kind}")
+    of_sweep = x is not None or y is not None or over is not None
+    need(kind == SWEEP or not of_sweep, f"--x, --y and --map: they are of fanin plot {SWEEP}, not of {kind}")
     path = out or (folders or [])[0] / f"{kind}.png"
     _check_image(path)
     if kind == SWEEP:
-        labels = _draw_sweep(folders or [], x, y, path)
+        need(len(folders or []) == 1, f"{(folders or [])[-1]}: fanin plot {SWEEP} draws one sweep")
+        labels = _draw_sweep((folders or [])[0], x, y, over, path)
     else:
         results = [result for folder in folders or [] for result in _results(folder)]
         pictures.KINDS[kind](results, path)
@@ -143,14 +152,16 @@ def _results(folder: Path) -> list[Result]:
     return load_sweep(folder).results if (folder / SWEEP_FILE).is_file() else read(folder).results
 
 
-def _draw_sweep(folders: list[Path], x: str | None, y: str | None, path: Path) -> list[str]:
+def _draw_sweep(folder: Path, x: str | None, y: str | None, over: str | None, path: Path) -> list[str]:
     """Draws a number of one sweep, and returns the labels of its runs."""
     from fanin import load_sweep
     from fanin.sweeps.columns import label_of
 
-    need(len(folders) == 1, f"{folders[-1]}: fanin plot {SWEEP} draws one sweep")
-    swept = load_sweep(folders[0])
-    swept.plot(x, y, path)
+    swept = load_sweep(folder)
+    if over is None:
+        swept.plot(x, y, path)
+    else:
+        swept.plot_map(x, over, y, path)
     return [label_of(run.settings) for run in swept.runs if run.numbers]
 
 
@@ -200,7 +211,7 @@ def why(
     if as_json:
         emit({"ok": answer.repeated is not False, **answer.to_json(), "picture": str(path)})
     else:
-        show(answer.table())
+        show(answer.text())
         _say_written(path)
     if answer.repeated is False:
         raise CommandError("", FAILED)

@@ -322,7 +322,7 @@ def show_command(
     elif as_json:
         emit(document(compared, folder))
     else:
-        show(compared.table(folder))
+        show(compared.text(folder))
 
 
 def read(folder: Path, ideal: str | None = None) -> Comparison:
@@ -357,7 +357,7 @@ def report(
             emit({**found, "warnings": [*told, *compared.warnings]})
         else:
             if lines is None:
-                show(compared.table(folder))
+                show(compared.text(folder))
             for line in lines or ():
                 print(line)
             stdout().print(f"results: {folder}", highlight=False, markup=False, soft_wrap=True)

@@ -34,7 +34,7 @@ from fanin.plot.network import utilisation
 from fanin.plot.over_time import goodput, pauses, queue_over_time, rates
 from fanin.plot.pause_trees import pause_trees
 from fanin.plot.ranks import ranks
-from fanin.plot.sweeps import along
+from fanin.plot.sweeps import along, map_of
 from fanin.plot.timeline import timeline
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ __all__ = [
     "indexed_line",
     "label_axes",
     "legend_below",
+    "map_of",
     "pause_trees",
     "pauses",
     "queue_over_time",
@@ -90,7 +91,7 @@ KINDS: dict[str, Draw] = {
     "comparison": comparison,
 }
 """The pictures of whole runs, by their name in the command line. The picture of a single message is `timeline`, that of
-a sweep `along`."""
+a sweep `along` or `map_of`."""
 
 
 def about(kind: str) -> str:

@@ -120,10 +120,20 @@ def label_axes(axes: Axes, title: str, x: str, y: str, *, legend: bool = True) -
 
 
 def draw_points(
-    axes: Axes, across: Sequence[float], means: Sequence[float], half: Sequence[float], shown: Style, label: str
+    axes: Axes,
+    across: Sequence[float],
+    means: Sequence[float],
+    half: Sequence[float],
+    shown: Style,
+    label: str,
+    *,
+    joined: bool = True,
 ) -> None:
-    """Means joined by a line, each with its marker, and with its interval if any is wider than 0."""
+    """Means, each with its marker, and with its interval if any is wider than 0; joined by a line, which says that
+    there are values in between."""
     line = {**shown.for_matplotlib(), "linewidth": 1.6}
+    if not joined:
+        line["linestyle"] = "none"
     axes.plot(across, means, marker=shown.marker_for_matplotlib(), markersize=5, label=label, **line)
     if any(half):
         axes.errorbar(across, means, yerr=half, fmt="none", ecolor=shown.colour, elinewidth=1.0, capsize=2.5)

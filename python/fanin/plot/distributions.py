@@ -43,16 +43,22 @@ INTERVAL = "bars: 95 % intervals of the mean over seeds"
 
 
 def comparison(runs: Runs, path: Path | None = None) -> Figure:
-    """FCTs (flow completion times) on the left, queues on the right."""
+    """FCTs (flow completion times) on the left, queues on the right. Where no message has finished, or no queue was
+    sampled, the other alone."""
     results = as_results(runs)
+    sampled = queue_place(results[0]) is not None
+    finished = any(reported(run).height for run in results)
+    if not sampled or not finished:
+        figure = Figure(figsize=(6.8, 5.2), layout="constrained")
+        axes = figure.subplots()
+        note = draw_queues(axes, results) if sampled else draw_completion(axes, results)
+        lacks = "no message finished" if sampled else "no queue was sampled: measure.series is empty"
+        legend_below(figure, axes)
+        return finish(figure, results, path, note, lacks)
     figure = Figure(figsize=(11, 5.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     note = draw_completion(left, results)
-    if queue_place(results[0]) is None:
-        right.set_axis_off()
-        write_note(right, "no queue was sampled: measure.series is empty")
-    else:
-        draw_queues(right, results)
+    draw_queues(right, results)
     legend_below(figure, left)
     return finish(figure, results, path, note)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fanin import spec, table
-from fanin.quantities import QUANTITIES, scale_of
+from fanin.quantities import quantity, scale_of
 from fanin.reporting import figures
 from fanin.reporting.charts import Chart
 from fanin.reporting.figures import Json, Panel, axis, figure, points, rows_of_legend
@@ -34,6 +34,7 @@ SHOWN = (
     "reordered_packets",
     "packets_resent",
     "timeouts",
+    "pauses",
     "paused_us",
     "credit_wait_us",
     "drops",
@@ -141,8 +142,10 @@ def _chart(found: Lines) -> Chart:
     means = [one.mean or 0.0 for one in known]
     ends = [mean + (one.half or 0.0) for mean, one in zip(means, known, strict=True)]
     scale, unit = scale_of(found.y, ends)
-    quantity = QUANTITIES[found.y]
-    y = figures.value_axis(quantity.title, [value / scale for value in (*means, *ends)], unit)
+    # Amounts with a unit are evenly spaced, under their names.
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in found.values)
+    title = quantity(found.y).title
+    y = figures.value_axis(title, [value / scale for value in (*means, *ends)], unit)
     styles = styles_of(list(found.lines))
     texts = [value_text(found.x, value) for value in found.values]
     traces: list[Json] = []
@@ -151,14 +154,14 @@ def _chart(found: Lines) -> Chart:
         traces.append(
             points(
                 name,
-                [float(str(value)) for value in values] if found.numeric else [value_text(found.x, v) for v in values],
+                [float(str(value)) for value in values] if numeric else [value_text(found.x, v) for v in values],
                 [(line[value].mean or 0.0) / scale for value in values],
                 styles[name],
                 [(line[value].half or 0.0) / scale for value in values],
                 hover=f"%{{y:,.4~r}} {unit} at %{{x}}",
             )
         )
-    if found.numeric:
+    if numeric:
         at = [float(str(value)) for value in found.values]
         x = figures.value_axis(found.x, at)
         if len(at) <= 8:
@@ -168,6 +171,6 @@ def _chart(found: Lines) -> Chart:
         x = axis(found.x, "category", **order)
     seeds = f"Means over {found.seeds} seeds, with 95 % intervals." if found.seeds > 1 else "One seed."
     note = " ".join([seeds, *(f"{text[0].upper()}{text[1:]}." for text in found.notes)])
-    chart = Chart(found.y.replace("_", "-"), quantity.title, figure([Panel(traces, y)], x), note)
+    chart = Chart(found.y.replace("_", "-"), title, figure([Panel(traces, y)], x), note)
     rows = rows_of_legend(len(found.lines) * (1 + max(map(len, found.lines)) // 14))
     return replace(chart, height=chart.height + figures.LEGEND_ROW * (rows - 1))

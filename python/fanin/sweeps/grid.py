@@ -6,8 +6,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
@@ -92,9 +93,17 @@ def points(base: Job, resolved: Spec, grid: Sequence[Axis]) -> list[Point]:
     A value under which no point can run is a mistake, and raises `SpecError`; if only some points with a value cannot
     run, they keep their error.
     """
+    found = points_at(base, resolved, grid, product(*(range(len(axis.values)) for axis in grid)))
+    refuse_mistakes(found)
+    return found
+
+
+def points_at(base: Job, resolved: Spec, grid: Sequence[Axis], places: Iterable[Sequence[int]]) -> list[Point]:
+    """The points at these places of a grid, each a number of a value of every axis; those that cannot run have the
+    reason."""
     found: list[Point] = []
     versions = _Files(base.folder)
-    for combination in product(*(range(len(axis.values)) for axis in grid)):
+    for combination in places:
         chosen = {axis.column: axis.values[at] for axis, at in zip(grid, combination, strict=True)}
         changes = [change for axis, at in zip(grid, combination, strict=True) for change in axis.changes[at]]
         scheme, seed = chosen[SCHEME], chosen[SEED]
@@ -102,7 +111,6 @@ def points(base: Job, resolved: Spec, grid: Sequence[Axis]) -> list[Point]:
             None if scheme is None else str(scheme), None if seed is None else int(seed)
         )
         found.append(_checked(chosen, job, versions, resolved, _options(grid, combination)))
-    _refuse_mistakes(found)
     return found
 
 
@@ -178,7 +186,8 @@ def _checked(
     return Point(settings, job, _hash(known))
 
 
-def _refuse_mistakes(found: Sequence[Point]) -> None:
+def refuse_mistakes(found: Sequence[Point]) -> None:
+    """Raises `SpecError` where no point with some value can run."""
     faults: dict[str, None] = {}
     for column in found[0].settings:
         at: dict[Value, list[Point]] = {}
@@ -188,7 +197,11 @@ def _refuse_mistakes(found: Sequence[Point]) -> None:
             if all(point.error is not None for point in same):
                 faults[str(same[0].error)] = None
     if faults:
-        raise _core.SpecError("\n".join(dict.fromkeys("\n".join(faults).splitlines())))
+        # An unknown key is one mistake, whatever its values.
+        told = {
+            re.sub(r'^(--vary "[^"=]*)=[^"]*"', r"\1", line): line for line in reversed("\n".join(faults).splitlines())
+        }
+        raise _core.SpecError("\n".join(reversed(told.values())))
 
 
 def _hash(document: object) -> str:
@@ -297,6 +310,46 @@ def parse_vary(texts: Sequence[str]) -> dict[str, list[str]]:
         if not all(found[key]):
             raise _core.SpecError(f"--vary {text}: an empty value; write it like --vary {key}=V1,V2")
     return found
+
+
+STEPS = 9
+"""The values of a range."""
+
+
+def spread(text: str, steps: int = STEPS) -> list[str]:
+    """So many values from one end of `50 KB..800 KB` to the other, with two digits: evenly apart, or, where the ends
+    are far apart, each the same multiple of the one before. Any other text is a value itself."""
+    found = re.fullmatch(r"\s*([\d.]+?) ?([A-Za-z%]*)\.\.([\d.]+) ?([A-Za-z%]*)\s*", text)
+    if found is None:
+        return [text]
+    scales = {unit: scale for units in (BYTES, RATES, TIMES) if found[4] in units for unit, scale in units.items()}
+    unit = found[2] or found[4]
+    if unit and unit not in scales:
+        scales = {unit: 1.0}
+    try:
+        low, high = float(found[1]) * scales.get(unit, 1.0), float(found[3]) * scales.get(found[4], 1.0)
+    except ValueError:
+        raise _core.SpecError(f"--vary {text}: a range is two amounts, like 50 KB..800 KB") from None
+    if not low < high:
+        raise _core.SpecError(f"--vary {text}: the first end of a range is the lower one")
+    apart = low > 0 and high / low >= FAR
+    share = [step / (steps - 1) for step in range(steps)]
+    values = [low * (high / low) ** at if apart else low + (high - low) * at for at in share]
+    whole = not unit and "." not in found[1] + found[3]
+    ends = {0: low, steps - 1: high}
+    rounded = [ends.get(at, float(f"{value:.2g}")) for at, value in enumerate(values)]
+    told = dict.fromkeys(
+        str(round(value)) if whole else f"{value / scales.get(unit, 1.0):.6g} {unit}".strip() for value in rounded
+    )
+    return [*told]
+
+
+FAR = 4.0
+"""With this ratio of its ends the values of a range are multiples of each other."""
+
+BYTES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9}
+RATES = {"bps": 1.0, "Kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9, "Tbps": 1e12}
+TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def parse_loads(text: str) -> list[float]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fanin.over_seeds import Estimate, estimate
-from fanin.quantities import QUANTITIES
+from fanin.quantities import quantity, without_unit
 from fanin.run_folder import RunError
 from fanin.sweeps.columns import SCHEME, SEED, Value
 
@@ -87,7 +87,8 @@ def points(sweep: OfSweep) -> list[Point]:
     found = []
     for place, runs in groups.items():
         known = [run.numbers for run in runs if run.numbers]
-        names = [name for name in (known[0] if known else ()) if name != "event_hash"]
+        # A run in which no message was of a class of sizes has no numbers of that class.
+        names = [name for name in dict.fromkeys(name for one in known for name in one) if name != "event_hash"]
         numbers = {name: estimate([_real(one.get(name)) for one in known]) for name in names}
         found.append(Point(dict(place) if several else dict(runs[0].settings), runs, numbers))
     return found
@@ -103,14 +104,14 @@ def varying(found: Sequence[Point]) -> list[str]:
     ]
 
 
-def line_names(found: Sequence[Point], along: str) -> list[str]:
-    """For each point the name of its line, where lines are drawn along a column: its scheme and the other columns that
-    vary."""
-    others = [column for column in varying(found) if column != along]
+def line_names(found: Sequence[Point], *along: str) -> list[str]:
+    """For each point the name of its line, where lines are drawn along a column, or of its map over two: its scheme
+    and the other columns that vary."""
+    others = [column for column in varying(found) if column not in along]
     names = []
     for point in found:
         rest = ", ".join(f"{_last(column)}={value_text(column, point.settings.get(column))}" for column in others)
-        scheme = str(point.settings.get(SCHEME, ""))
+        scheme = "" if SCHEME in along[1:] or along[0] == SCHEME != along[-1] else str(point.settings.get(SCHEME, ""))
         names.append(f"{scheme} ({rest})" if rest else scheme)
     return names
 
@@ -139,7 +140,7 @@ class Lines:
     values: list[Value | None]
     """Of the column, in order."""
     numeric: bool
-    """They are all numbers, and drawn to scale."""
+    """They are all amounts, such as 16 or 50 KB, and drawn to scale."""
     lines: dict[str, dict[Value | None, Estimate]]
     """By name, the number at each value of the column."""
     seeds: int
@@ -150,44 +151,134 @@ class Lines:
 def lines(sweep: OfSweep, x: str | None = None, y: str | None = None) -> Lines:
     """Raises `RunError` for a column that does not vary, or a number that no run has."""
     found = points(sweep)
-    known = [name for name in QUANTITIES if any(name in point.numbers for point in found)]
-    has = [name for name in known if any(point.numbers[name].mean is not None for point in found if point.numbers)]
-    if not known:
-        raise RunError(f"{sweep.folder}: no run of this sweep has a result yet")
-    if y is not None and y not in known:
-        near = get_close_matches(y, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the numbers are {', '.join(known)}"
-        raise RunError(f"{y}: not a number of a sweep; {hint}")
-    if y is not None and y not in has:
-        raise RunError(f"{y}: no run has enough messages for it; choose another number, such as {', '.join(has[4:8])}")
-    columns = varying(found)
-    if not columns and len({point.settings.get(SCHEME) for point in found}) > 1:
-        columns = [SCHEME]
-    if x is None and not columns:
-        raise RunError(f"{sweep.folder}: nothing to draw along: no column of this grid has several values")
-    if x is not None and x not in columns:
-        near = [column for column in columns if _last(column) == x]
-        if len(near) != 1:
-            vary = ", ".join(columns) or "none"
-            raise RunError(f"{x}: not a column with several values; those of this grid are: {vary}")
-        x = near[0]
-    everywhere = [name for name in has if all(point.numbers[name].mean is not None for point in found if point.numbers)]
-    chosen = y or next((name for name in DEFAULTS if name in everywhere), (everywhere or has)[0])
-    along = x or columns[0]
+    along = _column(sweep, found, x, first=True)
+    chosen = _number(sweep, found, y)
     values = in_order([point.settings.get(along) for point in found])
     made: dict[str, dict[Value | None, Estimate]] = {}
     for point, name in zip(found, line_names(found, along), strict=True):
         if chosen in point.numbers:
             made.setdefault(name, {})[point.settings.get(along)] = point.numbers[chosen]
-    notes = []
     lacking = sum(one.mean is None for line in made.values() for one in line.values())
+    ordered = all(amount(value) is not None for value in values)
+    return Lines(
+        along, chosen, values, ordered, made, max(point.seeds for point in found), _notes(found, chosen, lacking)
+    )
+
+
+@dataclass(frozen=True)
+class Map:
+    """A number over two columns of the grid."""
+
+    x: str
+    y: str
+    number: str
+    across: list[Value | None]
+    """The values of the first column, in order."""
+    up: list[Value | None]
+    """Those of the second."""
+    panels: dict[str, dict[tuple[Value | None, Value | None], Estimate]]
+    """By the scheme and the other columns that vary, the number at each pair of values."""
+    seeds: int
+    notes: list[str]
+    """Notes on how to read it."""
+
+
+def over_two(sweep: OfSweep, x: str | None, y: str, number: str | None = None) -> Map:
+    """A number over two columns. Raises `RunError` as `lines` does."""
+    found = points(sweep)
+    second = _column(sweep, found, y, first=False)
+    first = _column(sweep, found, x, first=True, but=second)
+    if first == second:
+        raise RunError(f"{y}: a map has two columns; choose different ones")
+    chosen = _number(sweep, found, number)
+    panels: dict[str, dict[tuple[Value | None, Value | None], Estimate]] = {}
+    for point, name in zip(found, line_names(found, first, second), strict=True):
+        if chosen in point.numbers:
+            place = point.settings.get(first), point.settings.get(second)
+            panels.setdefault(name, {})[place] = point.numbers[chosen]
+    lacking = sum(one.mean is None for panel in panels.values() for one in panel.values())
+    return Map(
+        first,
+        second,
+        chosen,
+        in_order([point.settings.get(first) for point in found]),
+        in_order([point.settings.get(second) for point in found]),
+        panels,
+        max(point.seeds for point in found),
+        _notes(found, chosen, lacking),
+    )
+
+
+def known_number(name: str, known: Sequence[str]) -> str:
+    """The number that a name means, also without its unit: `goodput of long`. Raises `RunError` for none."""
+    if name in known:
+        return name
+    meant = [one for one in known if without_unit(one) == " ".join(name.split())]
+    if len(meant) == 1:
+        return meant[0]
+    near = get_close_matches(name, known, 1) or get_close_matches(without_unit(name), known, 1, 0.7)
+    hint = f"did you mean {near[0]}?" if near else f"the numbers are {', '.join(known)}"
+    raise RunError(f"{name}: not a number of a sweep; {hint}")
+
+
+def _number(sweep: OfSweep, found: Sequence[Point], wanted: str | None) -> str:
+    """The number that is drawn."""
+    known = [name for name in dict.fromkeys(name for point in found for name in point.numbers) if name != "event_hash"]
+    if not known:
+        raise RunError(f"{sweep.folder}: no run of this sweep has a result yet")
+    has = [name for name in known if any(_mean(point, name) is not None for point in found)]
+    if wanted is not None:
+        chosen = known_number(wanted, known)
+        if chosen not in has:
+            raise RunError(f"{chosen}: {why_none(chosen)}; choose another number, such as {', '.join(has[4:8])}")
+        return chosen
+    everywhere = [name for name in has if all(_mean(point, name) is not None for point in found if point.numbers)]
+    return next((name for name in DEFAULTS if name in everywhere), (everywhere or has)[0])
+
+
+def why_none(number: str) -> str:
+    """Why no run has a number."""
+    if number.startswith("queue_p"):
+        return "no run samples these queues: add measure.series = " + SAMPLE + " to the spec"
+    return "no run has enough messages for it"
+
+
+SAMPLE = '[{ what = "queue", where = "switch-ports", every = "10 us" }]'
+"""What samples the queues of all tiers."""
+
+
+def _mean(point: Point, name: str) -> float | None:
+    return point.numbers[name].mean if name in point.numbers else None
+
+
+def _column(sweep: OfSweep, found: Sequence[Point], wanted: str | None, *, first: bool, but: str = "") -> str:
+    """The column of an axis."""
+    columns = varying(found)
+    if first and not columns and len({point.settings.get(SCHEME) for point in found}) > 1:
+        columns = [SCHEME]
+    if wanted is None:
+        left = [column for column in columns if column != but]
+        if not left:
+            raise RunError(f"{sweep.folder}: nothing to draw along: no column of this grid has several values")
+        return left[0]
+    if wanted in (SCHEME, *columns) and (wanted != SCHEME or len({p.settings.get(SCHEME) for p in found}) > 1):
+        return wanted
+    near = [column for column in columns if column.endswith(f".{wanted}")]
+    if len(near) != 1:
+        vary = ", ".join(columns) or "none"
+        raise RunError(f"{wanted}: not a column with several values; those of this grid are: {vary}")
+    return near[0]
+
+
+def _notes(found: Sequence[Point], chosen: str, lacking: int) -> list[str]:
+    """How to read a picture of a number that so many points lack."""
+    notes = []
     if lacking:
         notes.append(f"{lacking} points left out: some run has too few messages")
     unfinished = any((point.numbers["unfinished"].mean or 0) > 0 for point in found if point.numbers)
-    if unfinished and QUANTITIES[chosen].of_finished:
+    if unfinished and quantity(chosen).of_finished:
         notes.append("of finished messages: some runs left messages unfinished")
-    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return Lines(along, chosen, values, numeric, made, max(point.seeds for point in found), notes)
+    return notes
 
 
 _SCALES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}

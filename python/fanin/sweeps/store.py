@@ -184,7 +184,7 @@ def is_sweep(root: Path) -> bool:
 
 def run_folder(root: Path, key: str, label: str) -> Path:
     """The name of the folder of a whole run: its label and its key."""
-    slug = re.sub(r"[^A-Za-z0-9.]+", "-", label).strip("-.")[:100]
+    slug = re.sub(r"[^\w.]+", "-", label.replace("_", "-")).strip("-.").encode()[:100].decode(errors="ignore")
     return root / RUNS / f"{slug}-{key[:8]}"
 
 

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
@@ -18,13 +18,17 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fanin import _core, limits, own_schemes
+from fanin.arguments import EXAMPLE_OF_SET, need_limits, need_list, need_lists
+from fanin.quantities import OF
 from fanin.result import Result, load
-from fanin.rows import Row, idle_seeds
+from fanin.rows import idle_seeds
 from fanin.run_folder import RunError
 from fanin.runs import BalancingLike, Job, PolicyLike, SchemeLike, SpecLike
+from fanin.spec import Spec
 from fanin.sweeps import grid
 from fanin.sweeps.columns import LOAD, SCHEME, SEED, Value, label_of
 from fanin.sweeps.display import SweepDisplay
+from fanin.sweeps.frame import frame
 from fanin.sweeps.grid import Point
 from fanin.sweeps.pools import Given, Pool, Processes
 from fanin.sweeps.running import Running, SweepWatcher
@@ -51,6 +55,9 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 20
 """Most different warnings of runs that a sweep tells."""
 
+MOST_VALUES = 8
+"""Most values of a column of the grid in the text that stands for a sweep."""
+
 ESTIMATE_S = 30.0
 """The longest time for estimating the costs of runs before the first one starts."""
 
@@ -75,6 +82,9 @@ class SweepRun:
     warnings: list[str] = field(default_factory=list)
     """Those of the run."""
 
+    def __repr__(self) -> str:
+        return f"<SweepRun {label_of(self.settings)}: {self.status}, {len(self.numbers)} numbers>"
+
     def load(self) -> Result:
         """Reads the whole run. Raises `RunError` if it was not kept."""
         if self.folder is None:
@@ -86,11 +96,13 @@ class SweepRun:
     def to_json(self) -> dict[str, object]:
         """The run as a document."""
         folder = str(self.folder) if self.folder is not None else None
+        parts = [{"number": name, "value": value} for name, value in self.numbers.items() if OF in name]
         return {
             "settings": self.settings,
             "status": self.status,
             "errors": self.errors,
-            **self.numbers,
+            **{name: value for name, value in self.numbers.items() if OF not in name},
+            "parts": parts,
             "run": self.key,
             "folder": folder,
         }
@@ -163,7 +175,19 @@ class Sweep:
 
     def __repr__(self) -> str:
         done = sum(bool(run.numbers) for run in self.runs)
-        return f"<Sweep {self.name}: {done} of {len(self.runs)} runs done, {self.folder}>"
+        return (
+            "\n".join([f"<Sweep {self.name}: {done} of {len(self.runs)} runs done, {self.folder}", *self._columns()])
+            + ">"
+        )
+
+    def _columns(self) -> list[str]:
+        """The columns of the grid with their values."""
+        lines = []
+        for column in dict.fromkeys(column for run in self.runs for column in run.settings):
+            values = dict.fromkeys(str(run.settings[column]) for run in self.runs if column in run.settings)
+            more = f" and {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
+            lines.append(f"  {column}: {', '.join([*values][:MOST_VALUES])}{more}")
+        return lines
 
     def _repr_html_(self) -> str:
         from fanin import table
@@ -189,63 +213,23 @@ class Sweep:
         """Draws a number of the table along a column of the grid, to a file if a path is given: a line per scheme and
         per combination of the other columns, the mean over seeds with its 95 % interval. Without `x`, along the first
         column that varies; without `y`, the 99th percentile of the FCT, or its median if runs have too few messages for
-        that."""
+        that. A number may be named without its unit: `"goodput of long"`."""
         from fanin.plot.sweeps import along
 
         return along(self, x, y, path)
 
+    def plot_map(
+        self, x: str | None, y: str, number: str | None = None, path: str | os.PathLike[str] | None = None
+    ) -> Figure:
+        """Draws a number over two columns of the grid as a map, to a file if a path is given: one per scheme and per
+        combination of the other columns, with means over seeds and half of their 95 % intervals."""
+        from fanin.plot.sweeps import map_of
+
+        return map_of(self, x, y, number, path)
+
     @cached_property
     def _table(self) -> pl.DataFrame:
-        columns = dict.fromkeys(column for run in self.runs for column in run.settings)
-        data: dict[str, pl.Series] = {}
-        for column in columns:
-            data[column] = _column(column, [run.settings.get(column) for run in self.runs])
-        data["status"] = pl.Series("status", [run.status for run in self.runs], dtype=pl.String)
-        data["errors"] = pl.Series("errors", ["; ".join(run.errors) or None for run in self.runs], dtype=pl.String)
-        for name, dtype in number_columns().items():
-            values = [run.numbers.get(name) for run in self.runs]
-            data[name] = pl.Series(name, values, dtype=dtype, strict=False)
-        data["run"] = pl.Series("run", [run.key for run in self.runs], dtype=pl.String)
-        return pl.DataFrame(data)
-
-
-_COUNTS = (
-    "started",
-    "finished",
-    "unfinished",
-    "endless",
-    "reported",
-    "packets_resent",
-    "trimmed",
-    "timeouts",
-    "given_up",
-    "queries",
-    "ranks",
-    "drops",
-    "cnps",
-)
-
-
-def number_columns() -> dict[str, type[pl.DataType]]:
-    """The table's columns for the numbers of a run, in order: those of a comparison's row, and those of its
-    execution."""
-    names = [one.name for one in fields(Row) if one.name not in ("scheme", "runs", "ci95")]
-    return {
-        **{name: pl.Int64 if name in _COUNTS else pl.Float64 for name in names},
-        "simulated_us": pl.Float64,
-        "packet_hops": pl.Int64,
-        "seconds": pl.Float64,
-        "event_hash": pl.String,
-    }
-
-
-def _column(name: str, values: Sequence[Value | None]) -> pl.Series:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds == {int, float}:
-        return pl.Series(name, values, dtype=pl.Float64, strict=False)
-    if len(kinds) > 1:
-        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
-    return pl.Series(name, values)
+        return frame(self.runs)
 
 
 def sweep(
@@ -296,19 +280,50 @@ def sweep(
     Raises `SpecError` for a grid with a value under which nothing can run, `FileExistsError` for a folder of something
     else, and `RunError` for one that another sweep is using, or an executor that broke.
     """
-    if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
+    _check(schemes, loads, vary, set)
+    need_limits(max_memory, max_time)
     with own_schemes.each_id_once():
         names = None if schemes is None else [str(own_schemes.resolved(scheme)) for scheme in schemes]
     base = Job.of(spec, [*set, *own_schemes.policy_changes(balancing, discipline)])
     resolved = base.resolve()
     points = grid.points(base, resolved, grid.axes(resolved, names, loads, seeds, vary or {}))
-    with opened(Path(out), str(resolved["name"]), grid.base_of(base, resolved), points, force=force) as store:
+    how = How(executor, jobs, keep_runs, progress, max_memory, max_time)
+    return run_points(points, base, resolved, Path(out), how, force=force)
+
+
+def _check(schemes: object, loads: object, vary: object, changes: object) -> None:
+    """Raises `TypeError` for what is no list where a list is due."""
+    need_list("schemes", schemes, '["dcqcn", "hpcc"]')
+    need_list("loads", loads, "[0.3, 0.5]")
+    need_lists("vary", vary, '{"measure.window": ["5 ms", "10 ms"]}')
+    need_list("set", changes, EXAMPLE_OF_SET)
+
+
+@dataclass(frozen=True)
+class How:
+    """How the runs of a grid are executed: the arguments of `sweep`."""
+
+    executor: Executor | None = None
+    jobs: int | None = None
+    keep_runs: bool = False
+    progress: bool | SweepWatcher = True
+    max_memory: int | None = None
+    max_time: float | None = None
+
+
+def run_points(
+    points: Sequence[Point], base: Job, resolved: Spec, out: Path, how: How, *, force: bool = False
+) -> Sweep:
+    """Runs these points of a grid, those that have not run yet, into a folder; returns all that is in it."""
+    executor, jobs = how.executor, how.jobs
+    if executor is None and getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise RunError('a worker that starts imports the script again: call sweep() under if __name__ == "__main__":')
+    with opened(out, str(resolved["name"]), grid.base_of(base, resolved), points, force=force) as store:
         distinct = {point.key: point for point in points}
-        todo = {key: point for key, point in distinct.items() if _to_run(store, point, keep_runs)}
+        todo = {key: point for key, point in distinct.items() if _to_run(store, point, how.keep_runs)}
         at_once = max(1, min(jobs or os.cpu_count() or 1, len(todo)))
         given = executor is not None
-        share = _memory(max_memory, at_once if not given else max(1, jobs or 1), given)
+        share = _memory(how.max_memory, at_once if not given else max(1, jobs or 1), given)
         ours = isinstance(executor, ThreadPoolExecutor | ProcessPoolExecutor) or not given
         if not isinstance(executor, ThreadPoolExecutor):
             own_schemes.check_elsewhere(base.using(None, None).own)
@@ -316,12 +331,12 @@ def sweep(
         tasks = [
             Task(
                 point.key,
-                _limited(point.job, share, max_time),
+                _limited(point.job, share, how.max_time),
                 sweep=name,
                 version=_core.__version__,
                 at_once=jobs if given else at_once,
-                folder=str(store.run_folder(point.key, point.label).absolute()) if keep_runs and ours else None,
-                pack=keep_runs and not ours,
+                folder=str(store.run_folder(point.key, point.label).absolute()) if how.keep_runs and ours else None,
+                pack=how.keep_runs and not ours,
             )
             for point in todo.values()
             if point.error is None
@@ -337,9 +352,9 @@ def sweep(
         cancelled = True
         try:
             with SweepDisplay(
-                costs, {key: todo[key].label for key in costs}, there, visible=progress is True
+                costs, {key: todo[key].label for key in costs}, there, visible=how.progress is True
             ) as display:
-                watcher = progress if callable(progress) else None
+                watcher = how.progress if callable(how.progress) else None
                 labels = {key: point.label for key, point in todo.items()}
                 cancelled = Running(pool, _Landing(store, todo), labels, display, watcher).all(tasks)
         finally:

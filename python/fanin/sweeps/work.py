@@ -71,6 +71,7 @@ def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) ->
     """Runs it; every failure of a run is returned as a message."""
     os.environ.setdefault(THREADS_OF_A_FRAME, "1")
     from fanin.run_folder import RunError
+    from fanin.sweeps.frame import numbers_of_run
 
     def watch(state: _core.Progress) -> bool:
         go_on = watcher(state) if watcher is not None else True
@@ -97,7 +98,7 @@ def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) ->
             errors=result.summary()["errors"],
             warnings=result.warnings,
             packet_hops=int(result.manifest["packet_hops"]),
-            numbers=numbers_of(result) if task.measure is None else {},
+            numbers=numbers_of_run(result) if task.measure is None else {},
             measured=task.measure(result) if task.measure is not None else {},
             packed=packed(result) if task.pack else None,
         )
@@ -113,20 +114,6 @@ def work(task: Task, watcher: Callable[[_core.Progress], bool] | None = None) ->
         if type(error).__name__ != "PanicException":  # raised by the native module for a bug in itself
             raise
         return Done(task.key, f"a fault in the simulator: {error}")
-
-
-def numbers_of(result: Result) -> dict[str, Number]:
-    """The numbers of a run by the names of their columns."""
-    from fanin.rows import numbers
-
-    manifest = result.manifest
-    return {
-        **numbers(result),
-        "simulated_us": manifest["simulated_ps"] / 1e6,
-        "packet_hops": manifest["packet_hops"],
-        "seconds": manifest["wall_s"],
-        "event_hash": manifest["event_hash"],
-    }
 
 
 def packed(result: Result) -> bytes:
