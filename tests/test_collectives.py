@@ -45,7 +45,7 @@ def test_the_page_goes_from_a_trace_to_a_picture(tmp_path: Path) -> None:
 
 def test_the_patterns_of_the_page_can_run() -> None:
     patterns = re.findall(r"```toml\n(pattern = .*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(patterns) == 5
+    assert len(patterns) == 6
     for text in patterns:
         pattern = tomllib.loads(text)["pattern"]
         if pattern["kind"] == "chakra":
@@ -128,7 +128,7 @@ def test_what_cannot_run_is_an_error(command_here: Command, tmp_path: Path) -> N
 
     network = ("--network", EXAMPLE)
     assert "a (line 3) and b (line 4) wait for each other" in refused(DATA / "bad" / "goal_cycle.goal", *network)
-    assert "--network: it goes with a GOAL schedule or a Chakra trace" in refused(EXAMPLE, *network)
+    assert "--network: it goes with a GOAL schedule, a Chakra trace or a workload" in refused(EXAMPLE, *network)
     assert "it has no table network" in refused(DATA / "goal" / "gather_8_4096.goal", "--network", "empty.toml")
     few = ("--set", "network.topology.leaves=1", "--set", "network.topology.spines=1")
     assert "the file has 8 ranks, and there are 4 hosts" in refused(
