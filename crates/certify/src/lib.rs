@@ -1,0 +1,21 @@
+//! A second program, which knows nothing of the simulator, checks what a run left: a capture of Fanin, or a trace of
+//! another simulator.
+//!
+//! It reads the packets on each link, and from the spec the rates, delays, buffers and rules that they were asked to
+//! follow. From those it knows when a packet arrives, how long it stays in a switch, what waits in each queue and what
+//! each ingress holds, and holds that against a list of laws ([`LAWS`]). A law that a source cannot support is reported
+//! as not checked, with the reason. The state is that of the network at one time, so captures may be of any length.
+#![forbid(unsafe_code)]
+
+pub mod capture;
+mod event;
+mod laws;
+mod net;
+mod report;
+mod setup;
+mod walk;
+
+pub use capture::folder;
+pub use laws::LAWS;
+pub use report::{LISTED, Outcome, Report, Tally, Violation};
+pub use setup::Spec;

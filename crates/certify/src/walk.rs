@@ -1,0 +1,220 @@
+//! From packets on links to arrivals at their ends and stays in switches.
+//!
+//! The state is that of the network at one time: packets on each link, and packets in each switch by their flows.
+
+use crate::event::{Arrival, Begin, Hop, Lost, Packet, Port};
+use crate::laws::{LAWS, Law};
+use crate::net::Net;
+use crate::report::{Outcome, Report, Tally};
+use fanin_units::Time;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Hashes of flows are good already.
+#[derive(Default)]
+pub struct Plain(u64);
+
+impl Hasher for Plain {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
+
+type Flows<T> = HashMap<(u64, u64), T, BuildHasherDefault<Plain>>;
+
+/// A packet in a switch.
+struct Resident {
+    arrived: Time,
+    by: Port,
+    packet: Packet,
+}
+
+/// A law with what it has counted.
+struct Applied {
+    law: Option<Box<dyn Law>>,
+    tally: Tally,
+    missing: Option<String>,
+}
+
+/// Follows packets and applies the laws.
+pub struct Walk {
+    /// The network.
+    pub net: Net,
+    laws: Vec<Applied>,
+    /// By port: when it is free, packets under way, and whether anything has been sent.
+    free: Vec<Time>,
+    flying: Vec<VecDeque<(Time, Packet)>>,
+    /// The first arrival of each port's link.
+    next: BinaryHeap<Reverse<(Time, Port)>>,
+    /// Packets in switches, by switch and flow, in the order in which they came.
+    inside: Flows<VecDeque<Resident>>,
+    /// The port by which a flow leaves a switch.
+    ways: Flows<Port>,
+    packets: u64,
+    now: Time,
+}
+
+impl Walk {
+    /// In this network, with all laws that its setup has what they need for.
+    pub fn new(net: Net) -> Self {
+        let apply = |entry: &crate::laws::Entry| {
+            let missing = (entry.missing)(&net.setup).map(String::from);
+            Applied { law: missing.is_none().then(entry.make), tally: Tally::default(), missing }
+        };
+        let laws = LAWS.iter().map(apply).collect();
+        Self {
+            laws,
+            net,
+            free: Vec::new(),
+            flying: Vec::new(),
+            next: BinaryHeap::new(),
+            inside: Flows::default(),
+            ways: Flows::default(),
+            packets: 0,
+            now: Time::ZERO,
+        }
+    }
+
+    fn tell(&mut self, mut told: impl FnMut(&mut dyn Law, &Net, &mut Tally)) {
+        for applied in &mut self.laws {
+            if let Some(law) = &mut applied.law {
+                told(law.as_mut(), &self.net, &mut applied.tally);
+            }
+        }
+    }
+
+    /// The first bit of a packet leaves a port.
+    pub fn begin(&mut self, time: Time, port: Port, packet: &Packet) {
+        self.packets += 1;
+        self.arrive_until(time);
+        self.now = self.now.max(time);
+        let at = port as usize;
+        if self.free.len() < self.net.ports.len() {
+            self.free.resize(self.net.ports.len(), Time::ZERO);
+            self.flying.resize_with(self.net.ports.len(), VecDeque::new);
+        }
+        let (info, free) = (self.net.at(port), self.free[at]);
+        let (delay, from_host, node) = (info.delay, info.hosts.0, info.nodes.0);
+        let gone = time + info.rate.tx_time(packet.wire);
+        let begin = Begin { time, port, packet, free };
+        if !from_host && !packet.is_of_link() && !self.net.setup.has.partial {
+            self.leave(u64::from(node), &begin);
+        }
+        self.tell(|law, net, tally| law.begin(&begin, net, tally));
+        self.free[at] = gone.max(free);
+        let arrives = gone + delay;
+        if self.flying[at].is_empty() {
+            self.next.push(Reverse((arrives, port)));
+        }
+        self.flying[at].push_back((arrives, *packet));
+    }
+
+    /// Packets arrive up to this time.
+    fn arrive_until(&mut self, time: Time) {
+        while let Some(Reverse((at, port))) = self.next.peek().copied().filter(|Reverse((at, _))| *at <= time) {
+            self.next.pop();
+            let Some((_, packet)) = self.flying[port as usize].pop_front() else { continue };
+            if let Some((next, _)) = self.flying[port as usize].front() {
+                self.next.push(Reverse((*next, port)));
+            }
+            self.now = self.now.max(at);
+            let info = self.net.at(port);
+            let (here, node, host) = (info.reverse, info.nodes.1, info.hosts.1);
+            if !host && !packet.is_of_link() && !self.net.setup.has.partial {
+                let resident = Resident { arrived: at, by: here, packet };
+                self.inside.entry((u64::from(node), packet.flow)).or_default().push_back(resident);
+            }
+            let arrival = Arrival { time: at, from: port, at: here, packet: &packet };
+            self.tell(|law, net, tally| law.arrival(&arrival, net, tally));
+        }
+    }
+
+    /// A packet leaves a switch.
+    fn leave(&mut self, node: u64, begin: &Begin<'_>) {
+        let place = (node, begin.packet.flow);
+        let found = self.inside.get(&place).and_then(|of| of.iter().position(|r| r.packet.key == begin.packet.key));
+        let Some(found) = found else {
+            self.tell(|law, net, tally| law.stranger(begin, net, tally));
+            return;
+        };
+        let Some(of) = self.inside.get_mut(&place) else { return };
+        let Some(resident) = of.remove(found) else { return };
+        // Where all packets of a flow take one way, those that it overtook are lost.
+        let has = &self.net.setup.has;
+        let (one_way, class) = (!has.spraying && !has.programs && !has.outages && !has.trimming, resident.packet.class);
+        let mut lost = Vec::new();
+        if one_way && found > 0 {
+            let mut kept = VecDeque::new();
+            for (at, resident) in of.drain(..).enumerate() {
+                if at < found && resident.packet.class == class {
+                    lost.push(resident)
+                } else {
+                    kept.push_back(resident)
+                }
+            }
+            *of = kept;
+        }
+        if of.is_empty() {
+            self.inside.remove(&place);
+        }
+        if one_way {
+            self.ways.insert(place, begin.port);
+        }
+        let hop = Hop {
+            arrived: resident.arrived,
+            left: begin.time,
+            by: resident.by,
+            out: begin.port,
+            free: begin.free,
+            before: &resident.packet,
+            after: begin.packet,
+        };
+        self.tell(|law, net, tally| law.hop(&hop, net, tally));
+        for resident in lost {
+            self.lose(&resident, Some(begin.port));
+        }
+    }
+
+    fn lose(&mut self, resident: &Resident, out: Option<Port>) {
+        let lost = Lost { arrived: resident.arrived, by: resident.by, out, packet: &resident.packet };
+        self.tell(|law, net, tally| law.lost(&lost, net, tally));
+    }
+
+    /// Nothing follows; the source goes until `end`. A packet whose port has been free since has been lost.
+    pub fn finish(mut self, source: &str, end: Time, notes: Vec<String>) -> Report {
+        self.arrive_until(end);
+        let end = end.max(self.now);
+        let mut rest: Vec<_> = std::mem::take(&mut self.inside).into_iter().collect();
+        rest.sort_by_key(|(place, _)| *place);
+        for (place, residents) in rest {
+            let out = self.ways.get(&place).copied();
+            // Where its way is not known, all ports of its switch have to be free.
+            let ports = 0..self.net.ports.len() as Port;
+            let own =
+                ports.filter(|p| u64::from(self.net.at(*p).nodes.0) == place.0 && out.is_none_or(|out| out == *p));
+            let free = own.map(|port| self.free[port as usize]).max().unwrap_or_default();
+            for resident in residents {
+                if free.max(resident.arrived) < end && !self.net.setup.has.outages {
+                    self.lose(&resident, out);
+                }
+            }
+        }
+        self.tell(|law, net, tally| law.end(end, net, tally));
+        let laws = LAWS.iter().zip(self.laws).map(|(entry, applied)| Outcome {
+            law: entry.name,
+            says: entry.says,
+            not_checked: applied.missing,
+            tally: applied.tally,
+        });
+        Report { source: source.to_string(), packets: self.packets, end, laws: laws.collect(), notes }
+    }
+}
