@@ -5,7 +5,7 @@
 use crate::event::{Kind, Packet, Port};
 use crate::net::Net;
 use crate::report::Report;
-use crate::setup::{Setup, Spec};
+use crate::setup::{Setup, Spec, TELEMETRY};
 use crate::walk::{Plain, Walk};
 use fanin_formats::pcapng::{self, Block};
 use fanin_units::Time;
@@ -148,7 +148,9 @@ fn internet(bytes: &[u8], original: u32, setup: &Setup, plain: Packet) -> Option
         let ports = u64::from(tcp.source_port) << 16 | u64::from(tcp.destination_port);
         let flow = hash(&[6, both, ports, u64::from(class == 0)]);
         let numbers = u64::from(tcp.seq) << 32 | u64::from(tcp.ack);
-        let key = hash(&[flow, numbers, u64::from(tcp.flags) << 16 | u64::from(tcp.window), u64::from(original)]);
+        let capable = u64::from(ip.ecn != Ecn::NotCapable);
+        let fields = capable << 32 | u64::from(tcp.flags) << 16 | u64::from(tcp.window);
+        let key = hash(&[flow, numbers, fields, u64::from(original)]);
         let size = if payload > 0 { payload + setup.sizes.header } else { setup.sizes.ack };
         let wire = counted(original, real, size);
         return Some(Packet { kind: Kind::Tcp, wire, payload, flow, key, seq: tcp.seq, ..plain });
@@ -180,16 +182,18 @@ fn internet(bytes: &[u8], original: u32, setup: &Setup, plain: Packet) -> Option
     let payload = if kind == Kind::Data { padded.saturating_sub(usize::from(bth.pad_count)) as u64 } else { 0 };
     let flow = hash(&[17, both, u64::from(bth.destination_qp), u64::from(kind == Kind::Data)]);
     let numbers = u64::from(bth.psn) << 24 | u64::from(more);
-    let length = u64::from(original) << 16 | u64::from(ip.total_length).saturating_sub(telemetry as u64);
-    let key = hash(&[flow, numbers, u64::from(bth.opcode) << 1 | u64::from(bth.becn), length]);
+    let kinds = u64::from(bth.opcode) << 2 | u64::from(bth.becn) << 1 | u64::from(ip.ecn != Ecn::NotCapable);
     let sizes = &setup.sizes;
+    let added = if telemetry > 0 { (TELEMETRY, TELEMETRY) } else { sizes.plain };
     let size = match kind {
-        Kind::Data => payload + sizes.header + sizes.added,
+        Kind::Data => payload + sizes.header + added.0,
         Kind::Cnp => sizes.cnp,
-        _ => sizes.ack + sizes.added,
+        _ => sizes.ack + added.1,
     };
     let last = matches!(bth.opcode, opcode::SEND_LAST | opcode::SEND_ONLY);
-    let wire = counted(original, real, size);
+    let wire = if setup.has.few { counted(original, real, size) } else { u64::from(original) };
+    let length = wire << 16 | u64::from(ip.total_length).saturating_sub(telemetry as u64);
+    let key = hash(&[flow, numbers, kinds, length]);
     Some(Packet { kind, wire, payload, flow, key, channel: bth.destination_qp, seq: bth.psn, last, ..plain })
 }
 

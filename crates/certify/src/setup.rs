@@ -45,7 +45,12 @@ pub struct Sizes {
     pub pause: u64,
     /// What the schemes of the run add to data at most.
     pub added: u64,
+    /// What the schemes without telemetry add to data and to ACKs.
+    pub plain: (u64, u64),
 }
+
+/// Bytes of the telemetry of five switches.
+pub const TELEMETRY: u64 = 42;
 
 /// A class of packets.
 #[derive(Clone, Debug, Default)]
@@ -135,6 +140,10 @@ pub struct Features {
     pub credit_queues: bool,
     /// Sizes that a scheme adds are not known here.
     pub unknown_sizes: bool,
+    /// Packets count fewer bytes than their headers have.
+    pub few: bool,
+    /// They do, and not all alike.
+    pub unlike_sizes: bool,
     /// Only some links are in the capture.
     pub partial: bool,
 }
@@ -237,7 +246,7 @@ impl Spec {
         if let Some(response) = pfc.and_then(|pfc| pfc.get("response")) {
             setup.response = quantity(response)?;
         }
-        setup.has = features(&spec, network, &slower);
+        setup.has = features(&spec, network);
         setup.window = window(&spec, &setup);
         Ok(Self { setup, slower })
     }
@@ -348,13 +357,20 @@ fn slower(network: &Table) -> Result<Vec<Slower>, String> {
     Ok(all)
 }
 
-/// Bytes that schemes add to their data packets, by the manuals of the schemes.
-fn added(scheme: &str) -> Option<u64> {
-    Some(match scheme {
-        "hpcc" | "hpcc-alpha" | "hpcc-ns3" | "powertcp" => 42,
+/// Bytes that a scheme adds to each data packet and to each ACK, by its manual; `None` where that is not known here.
+fn added(id: &str, of: Option<&Table>) -> Option<(u64, u64)> {
+    let has = |key: &str| of.and_then(|of| of.get(key)).and_then(Value::as_bool).unwrap_or(false);
+    Some(match id {
+        "hpcc" | "hpcc-alpha" | "hpcc-ns3" | "powertcp" => (TELEMETRY, TELEMETRY),
         "none" | "fixed-window" | "dcqcn" | "dcqcn-win" | "dcqcn-vendor" | "dcqcn-vendor-win" | "newreno" | "swift"
-        | "newreno-ecn" | "dctcp" | "dctcp-rate" | "dctcp-ns3" | "dcqcn-ns3" | "dcqcn-win-ns3" | "powertcp-delay" => 0,
-        "timely-ns3" => 8,
+        | "newreno-ecn" | "dctcp" | "dctcp-rate" | "dctcp-ns3" | "dcqcn-ns3" | "dcqcn-win-ns3" | "powertcp-delay" => {
+            (0, 0)
+        }
+        "timely" if !has("timestamps") => (0, 0),
+        "timely" | "timely-ns3" => (8, 8),
+        "rcp" => (8, 4),
+        "ndp" | "expresspass" | "rccc" => (4, 0),
+        "dart" => (12, 4),
         _ => return None,
     })
 }
@@ -368,6 +384,11 @@ fn schemes(spec: &Table) -> impl Iterator<Item = (&str, Option<&Table>)> {
     })
 }
 
+/// What each scheme without telemetry adds.
+fn plain(spec: &Table) -> impl Iterator<Item = (u64, u64)> {
+    schemes(spec).filter_map(|(id, of)| added(id, of)).filter(|of| of.0 != TELEMETRY)
+}
+
 fn sizes(network: &Table, spec: &Table) -> Result<Sizes, String> {
     let none = Table::new();
     let packet = network.get("packet").and_then(Value::as_table).unwrap_or(&none);
@@ -378,7 +399,8 @@ fn sizes(network: &Table, spec: &Table) -> Result<Sizes, String> {
         ack: of("ack", 66)?,
         cnp: of("cnp", 78)?,
         pause: of("pause", 64)?,
-        added: schemes(spec).filter_map(|(id, _)| added(id)).max().unwrap_or(0),
+        added: schemes(spec).filter_map(|(id, of)| added(id, of)).map(|(data, _)| data).max().unwrap_or(0),
+        plain: plain(spec).next().unwrap_or_default(),
     })
 }
 
@@ -461,7 +483,7 @@ fn classes(network: &Table, lossless: bool) -> Result<Vec<Class>, String> {
     Ok(all)
 }
 
-fn features(spec: &Table, network: &Table, _: &[Slower]) -> Features {
+fn features(spec: &Table, network: &Table) -> Features {
     let links = || network.get("links").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table);
     let pfc = network.get("pfc").and_then(Value::as_table);
     let trimming = network.get("trimming").and_then(Value::as_table);
@@ -484,16 +506,29 @@ fn features(spec: &Table, network: &Table, _: &[Slower]) -> Features {
         expiry: pfc.is_some_and(|pfc| pfc.contains_key("expiry")),
         watchdog: pfc.is_some_and(|pfc| pfc.contains_key("watchdog")),
         credit_queues: schemes(spec).any(|(id, _)| matches!(id, "expresspass" | "ndp" | "rccc" | "nscc-rccc")),
-        unknown_sizes: schemes(spec).any(|(id, _)| added(id).is_none()),
+        unknown_sizes: schemes(spec).any(|(id, of)| added(id, of).is_none()),
+        few: few(network),
+        unlike_sizes: few(network)
+            && (plain(spec).any(|of| Some(of) != plain(spec).next())
+                || schemes(spec).any(|(id, of)| added(id, of).is_none())),
         partial: captured.and_then(|of| of.get("links")).and_then(Value::as_str) != Some("all"),
     }
+}
+
+/// Whether packets count fewer bytes than their headers have.
+fn few(network: &Table) -> bool {
+    let size = |key, least| {
+        let packet = network.get("packet").and_then(Value::as_table)?;
+        get::<Bytes>(packet, key).ok()?.map(|size| size.get() < least)
+    };
+    [("header", 62), ("ack", 66), ("cnp", 78)].into_iter().any(|(key, least)| size(key, least) == Some(true))
 }
 
 /// The window, where every traffic has the same fixed one.
 fn window(spec: &Table, setup: &Setup) -> Option<u64> {
     let mut windows = schemes(spec).map(|(id, of)| {
-        let text = of.filter(|_| id == "fixed-window")?.get("window")?.as_str()?;
-        Some(text.parse::<Bytes>().ok()?.get().max(setup.sizes.payload))
+        let packets = of.filter(|_| id == "fixed-window")?.get("packets")?.as_integer()?;
+        Some(u64::try_from(packets).ok()? * setup.sizes.payload)
     });
     let first = windows.next()??;
     windows.all(|window| window == Some(first)).then_some(first)

@@ -59,6 +59,8 @@ pub struct Walk {
     inside: Flows<VecDeque<Resident>>,
     /// The port by which a flow leaves a switch.
     ways: Flows<Port>,
+    /// By port and class: when the last packet that left had come.
+    came: Flows<Time>,
     packets: u64,
     now: Time,
 }
@@ -79,6 +81,7 @@ impl Walk {
             next: BinaryHeap::new(),
             inside: Flows::default(),
             ways: Flows::default(),
+            came: Flows::default(),
             packets: 0,
             now: Time::ZERO,
         }
@@ -141,7 +144,16 @@ impl Walk {
     /// A packet leaves a switch.
     fn leave(&mut self, node: u64, begin: &Begin<'_>) {
         let place = (node, begin.packet.flow);
-        let found = self.inside.get(&place).and_then(|of| of.iter().position(|r| r.packet.key == begin.packet.key));
+        let has = &self.net.setup.has;
+        let one_way = !has.spraying && !has.programs && !has.outages && !has.trimming;
+        // What came before a packet that has left the same queue, and is sent again, has been lost.
+        let queue = (u64::from(begin.port), u64::from(begin.packet.class));
+        let last = if one_way { self.came.get(&queue).copied().unwrap_or_default() } else { Time::ZERO };
+        let same = |resident: &Resident| resident.packet.key == begin.packet.key;
+        let found = self
+            .inside
+            .get(&place)
+            .and_then(|of| of.iter().position(|r| same(r) && r.arrived >= last).or_else(|| of.iter().position(same)));
         let Some(found) = found else {
             self.tell(|law, net, tally| law.stranger(begin, net, tally));
             return;
@@ -149,8 +161,7 @@ impl Walk {
         let Some(of) = self.inside.get_mut(&place) else { return };
         let Some(resident) = of.remove(found) else { return };
         // Where all packets of a flow take one way, those that it overtook are lost.
-        let has = &self.net.setup.has;
-        let (one_way, class) = (!has.spraying && !has.programs && !has.outages && !has.trimming, resident.packet.class);
+        let class = resident.packet.class;
         let mut lost = Vec::new();
         if one_way && found > 0 {
             let mut kept = VecDeque::new();
@@ -168,6 +179,7 @@ impl Walk {
         }
         if one_way {
             self.ways.insert(place, begin.port);
+            self.came.insert(queue, resident.arrived.max(last));
         }
         let hop = Hop {
             arrived: resident.arrived,

@@ -55,8 +55,8 @@ pub const LAWS: &[Entry] = &[
     Entry {
         name: "rate",
         says: "no link sends above its rate: a packet begins after the last bit of the one before",
-        missing: |_| None,
-        make: || Box::new(rate::Rates::default()),
+        missing: sized,
+        make: || Box::new(rate::Rates),
     },
     Entry {
         name: "conserved",
@@ -163,7 +163,7 @@ pub const LAWS: &[Entry] = &[
     Entry {
         name: "acks",
         says: "a receiver acknowledges only what has arrived",
-        missing: |setup| setup.has.partial.then_some("the capture has some links only"),
+        missing: whole,
         make: || Box::new(acks::Acks::default()),
     },
     Entry {
@@ -171,15 +171,21 @@ pub const LAWS: &[Entry] = &[
         says: "no flow has more in flight than its window",
         missing: |setup| {
             let of = "a capture has no windows, and the scheme is not one of a single fixed window";
-            setup.window.is_none().then_some(of).or(setup.has.partial.then_some("the capture has some links only"))
+            setup.window.is_none().then_some(of).or_else(|| whole(setup))
         },
         make: || Box::new(window::Window::default()),
     },
 ];
 
+/// Why it is not known how long packets take.
+fn sized(setup: &Setup) -> Option<&'static str> {
+    let of = "packets count fewer bytes than their headers have, and differ by scheme";
+    setup.has.unlike_sizes.then_some(of)
+}
+
 /// Why stays in switches are unknown.
 fn whole(setup: &Setup) -> Option<&'static str> {
-    setup.has.partial.then_some("the capture has some links only")
+    setup.has.partial.then_some("the capture has some links only").or_else(|| sized(setup))
 }
 
 /// Why a loss needs no full buffer.

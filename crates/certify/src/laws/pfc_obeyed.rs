@@ -33,7 +33,7 @@ impl Law for Obeyed {
 
     fn begin(&mut self, begin: &Begin<'_>, net: &Net, tally: &mut Tally) {
         let class = begin.packet.class;
-        if class == 0 || begin.packet.is_of_link() || net.setup.has.expiry {
+        if class == 0 || begin.packet.is_of_link() {
             return;
         }
         let (since, until) = self.paused.get(&begin.port).map_or((None, Time::ZERO), |all| all[usize::from(class & 7)]);

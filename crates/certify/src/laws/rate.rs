@@ -5,7 +5,6 @@ use crate::event::Begin;
 use crate::net::Net;
 use crate::report::Tally;
 
-#[derive(Default)]
 pub struct Rates;
 
 impl Law for Rates {
