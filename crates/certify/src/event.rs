@@ -109,6 +109,8 @@ pub struct Hop<'a> {
     pub before: &'a Packet,
     /// As it leaves.
     pub after: &'a Packet,
+    /// Whether it is the only packet in the switch that it can be: of two that are alike either may have left.
+    pub certain: bool,
 }
 
 /// A packet that came to a switch and never left it, found when a later one of its flow has left or at the end.
@@ -120,6 +122,8 @@ pub struct Lost<'a> {
     pub by: Port,
     /// The port by which others of its flow leave, if any has.
     pub out: Option<Port>,
+    /// Whether it is this one, and not one like it that came at another time.
+    pub certain: bool,
     /// The packet.
     pub packet: &'a Packet,
 }

@@ -36,6 +36,8 @@ struct Resident {
     arrived: Time,
     by: Port,
     packet: Packet,
+    /// One like it has left, and it may have been this one.
+    doubtful: bool,
 }
 
 /// A law with what it has counted.
@@ -62,6 +64,8 @@ pub struct Walk {
     /// By port and class: when the last packet that left had come.
     came: Flows<Time>,
     packets: u64,
+    /// Packets that left while others like them were in the switch.
+    doubts: u64,
     now: Time,
 }
 
@@ -83,6 +87,7 @@ impl Walk {
             ways: Flows::default(),
             came: Flows::default(),
             packets: 0,
+            doubts: 0,
             now: Time::ZERO,
         }
     }
@@ -133,7 +138,7 @@ impl Walk {
             let info = self.net.at(port);
             let (here, node, host) = (info.reverse, info.nodes.1, info.hosts.1);
             if !host && !packet.is_of_link() && !self.net.setup.has.partial {
-                let resident = Resident { arrived: at, by: here, packet };
+                let resident = Resident { arrived: at, by: here, packet, doubtful: false };
                 self.inside.entry((u64::from(node), packet.flow)).or_default().push_back(resident);
             }
             let arrival = Arrival { time: at, from: port, at: here, packet: &packet };
@@ -148,12 +153,24 @@ impl Walk {
         let one_way = !has.spraying && !has.programs && !has.outages && !has.trimming;
         // What came before a packet that has left the same queue, and is sent again, has been lost.
         let queue = (u64::from(begin.port), u64::from(begin.packet.class));
-        let last = if one_way { self.came.get(&queue).copied().unwrap_or_default() } else { Time::ZERO };
+        let last = self.came.get(&queue).copied().unwrap_or_default();
+        let lossless = self.net.setup.classes.get(usize::from(begin.packet.class)).is_some_and(|class| class.lossless);
+        let in_turn = one_way && !has.errors && (lossless || begin.packet.class == 0);
         let same = |resident: &Resident| resident.packet.key == begin.packet.key;
-        let found = self
-            .inside
-            .get(&place)
-            .and_then(|of| of.iter().position(|r| same(r) && r.arrived >= last).or_else(|| of.iter().position(same)));
+        let (mut found, mut certain) = (None, true);
+        if let Some(of) = self.inside.get_mut(&place) {
+            let first = of.iter().position(|r| same(r) && r.arrived >= last);
+            found = first.or_else(|| of.iter().position(same));
+            if let Some(chosen) = found.filter(|_| !in_turn) {
+                certain = !of[chosen].doubtful;
+                for (_, other) in
+                    of.iter_mut().enumerate().filter(|(at, r)| *at != chosen && r.packet.key == begin.packet.key)
+                {
+                    certain &= other.arrived < last && first.is_some() && one_way;
+                    other.doubtful = true;
+                }
+            }
+        }
         let Some(found) = found else {
             self.tell(|law, net, tally| law.stranger(begin, net, tally));
             return;
@@ -179,7 +196,11 @@ impl Walk {
         }
         if one_way {
             self.ways.insert(place, begin.port);
+        }
+        if certain {
             self.came.insert(queue, resident.arrived.max(last));
+        } else {
+            self.doubts += 1;
         }
         let hop = Hop {
             arrived: resident.arrived,
@@ -189,6 +210,7 @@ impl Walk {
             free: begin.free,
             before: &resident.packet,
             after: begin.packet,
+            certain,
         };
         self.tell(|law, net, tally| law.hop(&hop, net, tally));
         for resident in lost {
@@ -197,12 +219,13 @@ impl Walk {
     }
 
     fn lose(&mut self, resident: &Resident, out: Option<Port>) {
-        let lost = Lost { arrived: resident.arrived, by: resident.by, out, packet: &resident.packet };
+        let Resident { arrived, by, packet, doubtful } = resident;
+        let lost = Lost { arrived: *arrived, by: *by, out, certain: !doubtful, packet };
         self.tell(|law, net, tally| law.lost(&lost, net, tally));
     }
 
     /// Nothing follows; the source goes until `end`. A packet whose port has been free since has been lost.
-    pub fn finish(mut self, source: &str, end: Time, notes: Vec<String>) -> Report {
+    pub fn finish(mut self, source: &str, end: Time, mut notes: Vec<String>) -> Report {
         self.arrive_until(end);
         let end = end.max(self.now);
         let mut rest: Vec<_> = std::mem::take(&mut self.inside).into_iter().collect();
@@ -221,6 +244,11 @@ impl Walk {
             }
         }
         self.tell(|law, net, tally| law.end(end, net, tally));
+        if self.doubts > 0 {
+            let said =
+                "packets left a switch that had others like them (sent again, or of connections with one name); what";
+            notes.push(format!("{} {said} depends on which of them it was is not checked", self.doubts));
+        }
         let laws = LAWS.iter().zip(self.laws).map(|(entry, applied)| Outcome {
             law: entry.name,
             says: entry.says,

@@ -39,6 +39,9 @@ impl Law for Eager {
     }
 
     fn hop(&mut self, hop: &Hop<'_>, net: &Net, tally: &mut Tally) {
+        if !hop.certain {
+            return;
+        }
         let class = usize::from(hop.after.class & 7);
         let Pauses { since, resumed } = self.pauses.get(&hop.out).map_or_else(Pauses::default, |all| all[class]);
         if since.is_some_and(|since| since < hop.left) || hop.left < resumed {

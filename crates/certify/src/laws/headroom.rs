@@ -5,11 +5,13 @@ use crate::event::{Arrival, Hop, Port};
 use crate::net::Net;
 use crate::report::Tally;
 use crate::setup::Buffer;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
 pub struct Headroom {
     held: HashMap<(Port, u8), u64>,
+    /// Switches in which it is not known by which ingress a packet came.
+    unknown: HashSet<u32>,
 }
 
 /// The most that an ingress may hold of a class.
@@ -44,6 +46,9 @@ impl Law for Headroom {
         if class == 0 || info.hosts.0 || arrival.packet.is_of_link() {
             return;
         }
+        if self.unknown.contains(&info.nodes.0) {
+            return;
+        }
         let Some(most) = most(net, arrival.at, class) else { return };
         let held = self.held.entry((arrival.at, class)).or_default();
         *held += arrival.packet.wire;
@@ -53,7 +58,10 @@ impl Law for Headroom {
         });
     }
 
-    fn hop(&mut self, hop: &Hop<'_>, _: &Net, _: &mut Tally) {
+    fn hop(&mut self, hop: &Hop<'_>, net: &Net, _: &mut Tally) {
+        if !hop.certain && net.setup.has.spraying {
+            self.unknown.insert(net.at(hop.by).nodes.0);
+        }
         if let Some(held) = self.held.get_mut(&(hop.by, hop.before.class)) {
             *held = held.saturating_sub(hop.before.wire);
         }

@@ -28,10 +28,8 @@ struct Queue {
 impl Queue {
     /// The least and the most bytes in the queue when a packet came: all that came before it and had not left.
     fn when(&self, arrived: Time) -> Option<(u64, u64)> {
-        let (oldest, ..) = self.past.front()?;
-        if *oldest >= arrived {
-            return None;
-        }
+        // All that left before this one had left by then, too.
+        self.past.front().filter(|(_, left, _)| *left < arrived)?;
         // By arrival, and as queues are first in first out, by departure.
         let came =
             |strictly: bool| self.past.partition_point(|(came, ..)| *came < arrived || !strictly && *came == arrived);
@@ -65,7 +63,7 @@ impl Law for Limits {
         let Some(most) = limit(net, class) else { return };
         let queue = self.queues.entry((hop.out, class)).or_default();
         let name = &net.at(hop.out).name;
-        let waits = hop.arrived < hop.left;
+        let waits = hop.certain && hop.arrived < hop.left;
         if waits
             && let Some((_, left)) = Some(queue.past.partition_point(|(_, left, _)| *left <= hop.arrived))
                 .map(|at| (at, queue.past.get(at).map_or(queue.gone, |(.., gone)| *gone)))
@@ -75,7 +73,8 @@ impl Law for Limits {
                 format!("{with} B in the queue with the packet that comes, and its limit is {most:.0} B")
             });
         }
-        queue.past.push_back((hop.arrived, hop.left, queue.gone));
+        let came = queue.past.back().map_or(hop.arrived, |(came, ..)| hop.arrived.max(*came));
+        queue.past.push_back((came, hop.left, queue.gone));
         queue.gone += hop.after.wire;
         if queue.past.len() > KEPT {
             queue.past.pop_front();
@@ -92,7 +91,7 @@ impl Law for Limits {
     }
 
     fn lost(&mut self, lost: &Lost<'_>, net: &Net, tally: &mut Tally) {
-        let Some(out) = lost.out else { return };
+        let Some(out) = lost.out.filter(|_| lost.certain) else { return };
         let class = lost.packet.class;
         let Some(most) = limit(net, class) else { return };
         let queue = self.queues.entry((out, class)).or_default();

@@ -50,7 +50,8 @@ impl Law for Marks {
             return;
         }
         let marking = net.marking(hop.out, class);
-        let capable = matches!(hop.before.ecn, Ecn::Capable0 | Ecn::Capable1);
+        // One that may have been another is judged by neither, though its bytes count.
+        let capable = hop.certain && matches!(hop.before.ecn, Ecn::Capable0 | Ecn::Capable1);
         let marked = hop.after.ecn == Ecn::CongestionExperienced && capable;
         let queue = self.queues.entry((hop.out, class)).or_default();
         match marking {
@@ -67,7 +68,12 @@ impl Law for Marks {
                 queue.leaves(hop);
             }
             Marking::Red { at_enqueue: false, .. } => {
-                queue.settle(hop.arrived, (marking, &net.at(hop.out).name), tally);
+                if hop.certain {
+                    queue.settle(hop.arrived, (marking, &net.at(hop.out).name), tally);
+                } else {
+                    // Whether it waited behind those that have left is not known.
+                    (queue.open, queue.measured) = (VecDeque::new(), 0);
+                }
                 queue.gone += hop.after.wire;
                 if capable {
                     let (left, gone) = (hop.left, queue.gone);

@@ -15,6 +15,9 @@ pub struct Order {
 
 impl Law for Order {
     fn hop(&mut self, hop: &Hop<'_>, net: &Net, tally: &mut Tally) {
+        if !hop.certain {
+            return;
+        }
         let last = self.last.entry((hop.out, hop.after.class)).or_default();
         tally.check(hop.arrived + net.setup.tick >= *last, hop.left, &net.at(hop.out).name, || {
             format!("a packet that arrived at {} leaves after one that arrived at {last}", hop.arrived)

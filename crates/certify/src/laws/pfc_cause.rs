@@ -12,7 +12,7 @@ use crate::net::Net;
 use crate::report::Tally;
 use crate::setup::Buffer;
 use fanin_units::Time;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Possible states of an account that are followed.
 const STATES: usize = 16;
@@ -21,11 +21,13 @@ const STATES: usize = 16;
 pub struct Cause {
     /// By ingress and class.
     accounts: HashMap<(Port, u8), Vec<State>>,
-    /// By switch: shared bytes of all ingresses.
-    used: HashMap<u32, u64>,
+    /// By switch and pool: shared bytes of all ingresses.
+    used: HashMap<(u32, u8), u64>,
     /// What happens at this time, by switch.
     now: Time,
     batch: BTreeMap<u32, Vec<Event>>,
+    /// Switches whose accounts are not known any more.
+    unknown: HashSet<u32>,
 }
 
 /// A possible state of an account.
@@ -71,6 +73,10 @@ impl Law for Cause {
         if !is_lossless(net, class) {
             return;
         }
+        if !hop.certain {
+            // By which ingress it came is not known, and the accounts of this switch are not from now on.
+            self.unknown.insert(net.at(by).nodes.0);
+        }
         let batch = self.batch.entry(net.at(by).nodes.0).or_default();
         // One that leaves at once takes no buffer.
         let comes = Event::Comes { by, class, wire };
@@ -105,12 +111,20 @@ impl Law for Cause {
         open.sort_by_key(|(place, _)| **place);
         for ((port, class), states) in open {
             let info = net.at(*port);
+            if self.unknown.contains(&info.nodes.0) {
+                continue;
+            }
             let Some(due) = states.iter().map(|state| state.due).min().flatten() else { continue };
             tally.check(due + info.rate.tx_time(net.setup.largest()) >= now, due, &info.name, || {
                 format!("a frame for class {class} is due, and none is sent until the end at {now}")
             });
         }
     }
+}
+
+/// The pool of a class: its own, where it has a share, or the common one.
+fn pool_of(net: &Net, class: u8) -> u8 {
+    if net.setup.classes[usize::from(class)].share.is_some() { class } else { 0 }
 }
 
 fn is_lossless(net: &Net, class: u8) -> bool {
@@ -129,16 +143,19 @@ impl Cause {
     }
 
     fn settle(&mut self, switch: u32, events: &[Event], net: &Net, tally: &mut Tally) {
+        if self.unknown.contains(&switch) {
+            return;
+        }
         let mut places: Vec<(Port, u8)> = Vec::new();
-        let (mut comes, mut leaves) = (0, 0);
+        let (mut comes, mut leaves) = ([0; 8], [0; 8]);
         for event in events {
             match *event {
                 Event::Comes { by, class, wire } => {
-                    comes += wire;
+                    comes[usize::from(pool_of(net, class))] += wire;
                     places.push((by, class));
                 }
                 Event::Leaves { by, class, wire } => {
-                    leaves += wire;
+                    leaves[usize::from(pool_of(net, class))] += wire;
                     places.push((by, class));
                 }
                 Event::Frame { port, told, .. } => {
@@ -153,9 +170,11 @@ impl Cause {
         places.dedup();
         let alone =
             events.iter().filter(|event| matches!(event, Event::Comes { .. } | Event::Leaves { .. })).count() == 1;
-        let used = self.used.get(&switch).copied().unwrap_or(0);
-        let range = if alone { (used, used) } else { (used.saturating_sub(leaves), used + comes) };
         for place in places {
+            let pool = pool_of(net, place.1);
+            let used = self.used.get(&(switch, pool)).copied().unwrap_or(0);
+            let [comes, leaves] = [comes, leaves].map(|all| all[usize::from(pool)]);
+            let range = if alone { (used, used) } else { (used.saturating_sub(leaves), used + comes) };
             self.settle_account(switch, place, (events, range), net, tally);
         }
     }
@@ -245,7 +264,7 @@ impl Cause {
             });
         }
         let shared = |states: &[State]| states.first().map_or(0, |state| state.shared);
-        let used = self.used.entry(switch).or_default();
+        let used = self.used.entry((switch, pool_of(net, class))).or_default();
         *used = (*used + shared(&states)).saturating_sub(shared(&before));
         self.accounts.insert((port, class), states);
     }
@@ -338,8 +357,11 @@ fn threshold(net: &Net, (port, class): (Port, u8), (least, most): (u64, u64)) ->
             let switch = net.at(port).nodes.0;
             let reserved: u64 =
                 (0..net.ports.len() as Port).filter(|p| net.at(*p).nodes.0 == switch).map(|p| net.headroom(p)).sum();
-            let lossless = all.iter().skip(1).filter(|class| class.lossless).count() as u64;
-            let pool = bytes.saturating_sub(reserved * lossless);
+            let own = |share: f64| (bytes as f64 * share) as u64;
+            let taken: u64 = all.iter().filter_map(|class| class.share).map(own).sum();
+            let others = all.iter().skip(1).filter(|class| class.share.is_none() && class.lossless).count() as u64;
+            let (bytes, classes) = of.share.map_or((bytes.saturating_sub(taken), others), |share| (own(share), 1));
+            let pool = bytes.saturating_sub(reserved * classes);
             let at = |used: u64| (alpha * pool.saturating_sub(used) as f64) as u64;
             Threshold { least: at(most), most: at(least), gap }
         }

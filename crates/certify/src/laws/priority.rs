@@ -19,6 +19,9 @@ impl Law for Priority {
             self.data.insert(hop.out, hop.left);
             return;
         }
+        if !hop.certain {
+            return;
+        }
         let last = self.data.get(&hop.out).copied().unwrap_or_default();
         tally.check(last <= hop.arrived + net.setup.tick, hop.left, &net.at(hop.out).name, || {
             format!(
