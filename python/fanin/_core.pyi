@@ -298,6 +298,12 @@ def ideals(
 def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
+def certify(path: str, facts: str) -> str:
+    """Holds the capture of a run folder against its spec and against facts of its tables in JSON; raises `SpecError`."""
+
+def certify_laws() -> list[tuple[str, str]]:
+    """The name of each law of `certify`, and what it says."""
+
 def graphs_check(path: str, groups: str | None = None) -> tuple[int, list[str]]:
     """The number of ranks of a schedule, or of traces by the one of any rank, and warnings; raises `SpecError`."""
 

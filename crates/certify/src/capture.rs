@@ -3,6 +3,7 @@
 //! A capture has the first bit of each packet on each link. The rest follows from the rates and delays of the spec.
 
 use crate::event::{Kind, Packet, Port};
+use crate::facts::Facts;
 use crate::net::Net;
 use crate::report::Report;
 use crate::setup::{Setup, Spec, TELEMETRY};
@@ -23,11 +24,11 @@ const TELEMETRY_PORT: u16 = 1021;
 /// The Ethernet type of credits.
 const EXPERIMENT: u16 = 0x88B5;
 
-/// Certifies a run folder.
+/// Certifies a run folder; `facts` are what its tables say, or none.
 ///
 /// # Errors
 /// If a file is missing or cannot be read, and why.
-pub fn folder(folder: &Path) -> Result<Report, String> {
+pub fn folder(folder: &Path, facts: Facts) -> Result<Report, String> {
     let spec = folder.join("spec.resolved.toml");
     let text = std::fs::read_to_string(&spec).map_err(|error| format!("{}: {error}", spec.display()))?;
     let spec = Spec::read(&text).map_err(|what| format!("{}: {what}", spec.display()))?;
@@ -36,15 +37,15 @@ pub fn folder(folder: &Path) -> Result<Report, String> {
     let open = File::open(&file).map_err(|error| {
         format!("{name}: {error}; a run has one with measure.capture = {{ links = \"all\", max_size = \"1 GB\" }}")
     })?;
-    stream(&name, BufReader::with_capacity(1 << 20, open), spec)
+    stream(&name, BufReader::with_capacity(1 << 20, open), spec, facts)
 }
 
 /// Certifies a capture, of any length, against a spec; `name` is that of the file.
 ///
 /// # Errors
 /// If it is no capture, or not one of the spec's network.
-pub fn stream(name: &str, from: impl Read, spec: Spec) -> Result<Report, String> {
-    let mut walk = Walk::new(Net::new(spec.setup.clone()));
+pub fn stream(name: &str, from: impl Read, spec: Spec, facts: Facts) -> Result<Report, String> {
+    let mut walk = Walk::new(Net::new(spec.setup.clone(), facts));
     let mut ports: Vec<Port> = Vec::new();
     let (mut end, mut left_out, mut unread, mut back) = (Time::ZERO, 0, 0u64, None);
     let mut last = Time::ZERO;
@@ -80,6 +81,7 @@ pub fn stream(name: &str, from: impl Read, spec: Spec) -> Result<Report, String>
         return Err(format!("{name}: a packet of {time} follows one of {before}; packets are in the order of time"));
     }
     let mut notes = Vec::new();
+    walk.net.cut = left_out > 0;
     if left_out > 0 {
         notes.push(format!("{left_out} packets after {end} are not in the capture, whose size is limited"));
     }

@@ -9,13 +9,15 @@
 
 pub mod capture;
 mod event;
+mod facts;
 mod laws;
 mod net;
 mod report;
 mod setup;
 mod walk;
 
-pub use capture::folder;
+pub use capture::{folder, stream};
+pub use facts::Facts;
 pub use laws::LAWS;
 pub use report::{LISTED, Outcome, Report, Tally, Violation};
 pub use setup::Spec;

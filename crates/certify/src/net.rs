@@ -1,6 +1,7 @@
 //! The ports of a network, as a source names them.
 
 use crate::event::Port;
+use crate::facts::Facts;
 use crate::setup::{Marking, Setup, Spec};
 use fanin_units::{Rate, Time};
 use std::collections::HashMap;
@@ -29,14 +30,21 @@ pub struct Net {
     pub setup: Setup,
     /// By port.
     pub ports: Vec<PortInfo>,
+    /// What the tables of the run say.
+    pub facts: Facts,
+    /// Whether the source ends before the run.
+    pub cut: bool,
+    /// Packets that left a switch while others like them were in it.
+    pub doubts: u64,
     nodes: HashMap<String, u32>,
     by_name: HashMap<String, Port>,
 }
 
 impl Net {
     /// A network without ports.
-    pub fn new(setup: Setup) -> Self {
-        Self { setup, ..Self::default() }
+    pub fn new(mut setup: Setup, facts: Facts) -> Self {
+        (setup.has.ports, setup.has.messages) = (!facts.ports.is_empty(), !facts.messages.is_empty());
+        Self { setup, facts, ..Self::default() }
     }
 
     /// The port of this name, made with its other direction if it is new.

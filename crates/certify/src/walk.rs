@@ -64,8 +64,6 @@ pub struct Walk {
     /// By port and class: when the last packet that left had come.
     came: Flows<Time>,
     packets: u64,
-    /// Packets that left while others like them were in the switch.
-    doubts: u64,
     now: Time,
 }
 
@@ -87,7 +85,6 @@ impl Walk {
             ways: Flows::default(),
             came: Flows::default(),
             packets: 0,
-            doubts: 0,
             now: Time::ZERO,
         }
     }
@@ -200,7 +197,7 @@ impl Walk {
         if certain {
             self.came.insert(queue, resident.arrived.max(last));
         } else {
-            self.doubts += 1;
+            self.net.doubts += 1;
         }
         let hop = Hop {
             arrived: resident.arrived,
@@ -244,10 +241,10 @@ impl Walk {
             }
         }
         self.tell(|law, net, tally| law.end(end, net, tally));
-        if self.doubts > 0 {
+        if self.net.doubts > 0 {
             let said =
                 "packets left a switch that had others like them (sent again, or of connections with one name); what";
-            notes.push(format!("{} {said} depends on which of them it was is not checked", self.doubts));
+            notes.push(format!("{} {said} depends on which of them it was is not checked", self.net.doubts));
         }
         let laws = LAWS.iter().zip(self.laws).map(|(entry, applied)| Outcome {
             law: entry.name,

@@ -13,12 +13,14 @@ mod headroom;
 mod limits;
 mod lossless;
 mod marks;
+mod messages;
 mod order;
 mod pfc_cause;
 mod pfc_obeyed;
 mod priority;
 mod rate;
 mod sequence;
+mod tables;
 mod unchanged;
 mod window;
 
@@ -174,6 +176,24 @@ pub const LAWS: &[Entry] = &[
             setup.window.is_none().then_some(of).or_else(|| whole(setup))
         },
         make: || Box::new(window::Window::default()),
+    },
+    Entry {
+        name: "messages",
+        says: "a message ends when its last byte arrives, and has the bytes that were asked for",
+        missing: |setup| {
+            whole(setup).or((!setup.has.messages).then_some("no table of messages was given that has these"))
+        },
+        make: || Box::new(messages::Messages::default()),
+    },
+    Entry {
+        name: "tables",
+        says: "the table of ports counts the packets, bytes, marks and drops of the capture",
+        missing: |setup| {
+            whole(setup)
+                .or((!setup.has.ports).then_some("no table of ports was given"))
+                .or((setup.buffer == Buffer::Credits).then_some("the capture has no credits of InfiniBand"))
+        },
+        make: || Box::new(tables::Tables::default()),
     },
 ];
 
