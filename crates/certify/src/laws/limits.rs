@@ -41,17 +41,17 @@ impl Queue {
 }
 
 /// The most that a queue of a class at a port may hold in an otherwise empty switch, share included.
-fn limit(net: &Net, class: u8) -> Option<f64> {
+fn limit(net: &Net, class: u8, wire: u64) -> Option<f64> {
     let all = &net.setup.classes;
-    let of = all.get(usize::from(class)).filter(|of| !of.lossless)?;
+    let of = all.get(usize::from(class)).filter(|of| class != 0 && !of.lossless)?;
     let taken: f64 = all.iter().filter_map(|class| class.share).sum();
     let share = of.share.unwrap_or(1.0 - taken);
     match net.setup.buffer {
         Buffer::PerPort(bytes) => Some(bytes as f64 * share),
-        // With q in the queue, q is at most alpha times what is free, and at least q is not.
+        // A packet joins if with it the queue is at most alpha times what is free without it, and the queue is not free.
         Buffer::Pool { bytes, alpha, .. } => {
             let alpha = of.alpha.unwrap_or(alpha);
-            Some(bytes as f64 * share * alpha / (1.0 + alpha))
+            Some((bytes as f64 * share + wire as f64) * alpha / (1.0 + alpha))
         }
         Buffer::Unlimited | Buffer::Credits => None,
     }
@@ -59,8 +59,8 @@ fn limit(net: &Net, class: u8) -> Option<f64> {
 
 impl Law for Limits {
     fn hop(&mut self, hop: &Hop<'_>, net: &Net, tally: &mut Tally) {
-        let class = hop.after.class;
-        let Some(most) = limit(net, class) else { return };
+        let (class, wire) = (hop.after.class, hop.after.wire);
+        let Some(most) = limit(net, class, wire) else { return };
         let queue = self.queues.entry((hop.out, class)).or_default();
         let name = &net.at(hop.out).name;
         let waits = hop.certain && hop.arrived < hop.left;
@@ -92,8 +92,8 @@ impl Law for Limits {
 
     fn lost(&mut self, lost: &Lost<'_>, net: &Net, tally: &mut Tally) {
         let Some(out) = lost.out.filter(|_| lost.certain) else { return };
-        let class = lost.packet.class;
-        let Some(most) = limit(net, class) else { return };
+        let (class, wire) = (lost.packet.class, lost.packet.wire);
+        let Some(most) = limit(net, class, wire) else { return };
         let queue = self.queues.entry((out, class)).or_default();
         if queue.past.back().is_some_and(|(came, ..)| *came > lost.arrived) {
             judge(queue, (lost.arrived, lost.packet.wire), (most, net), &net.at(out).name, tally);

@@ -21,8 +21,8 @@ const STATES: usize = 16;
 pub struct Cause {
     /// By ingress and class.
     accounts: HashMap<(Port, u8), Vec<State>>,
-    /// By switch and pool: shared bytes of all ingresses.
-    used: HashMap<(u32, u8), u64>,
+    /// By switch and pool: shared bytes of all ingresses, the least and the most.
+    used: HashMap<(u32, u8), (u64, u64)>,
     /// What happens at this time, by switch.
     now: Time,
     batch: BTreeMap<u32, Vec<Event>>,
@@ -42,10 +42,31 @@ struct State {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Event {
-    Comes { by: Port, class: u8, wire: u64 },
-    Leaves { by: Port, class: u8, wire: u64 },
-    Frame { port: Port, told: u8, paused: u8, free: Time },
-    Other { port: Port },
+    Comes {
+        by: Port,
+        class: u8,
+        wire: u64,
+    },
+    Leaves {
+        by: Port,
+        class: u8,
+        wire: u64,
+    },
+    /// It comes and leaves, and may have taken buffer in between.
+    Passes {
+        by: Port,
+        class: u8,
+        wire: u64,
+    },
+    Frame {
+        port: Port,
+        told: u8,
+        paused: u8,
+        free: Time,
+    },
+    Other {
+        port: Port,
+    },
 }
 
 /// The threshold of an account: the least and the most that it may be at this time.
@@ -78,13 +99,14 @@ impl Law for Cause {
             self.unknown.insert(net.at(by).nodes.0);
         }
         let batch = self.batch.entry(net.at(by).nodes.0).or_default();
-        // One that leaves at once takes no buffer.
+        // One that leaves at once takes no buffer, unless its port was about to be free when it came.
         let comes = Event::Comes { by, class, wire };
         let at = batch.iter().position(|event| *event == comes).filter(|_| hop.arrived == hop.left);
         match at {
-            Some(at) => {
+            Some(at) if hop.free < hop.arrived => {
                 batch.remove(at);
             }
+            Some(at) => batch[at] = Event::Passes { by, class, wire },
             None => batch.push(Event::Leaves { by, class, wire }),
         }
     }
@@ -150,7 +172,7 @@ impl Cause {
         let (mut comes, mut leaves) = ([0; 8], [0; 8]);
         for event in events {
             match *event {
-                Event::Comes { by, class, wire } => {
+                Event::Comes { by, class, wire } | Event::Passes { by, class, wire } => {
                     comes[usize::from(pool_of(net, class))] += wire;
                     places.push((by, class));
                 }
@@ -169,12 +191,12 @@ impl Cause {
         places.sort_unstable();
         places.dedup();
         let alone =
-            events.iter().filter(|event| matches!(event, Event::Comes { .. } | Event::Leaves { .. })).count() == 1;
+            events.iter().filter(|event| !matches!(event, Event::Frame { .. } | Event::Other { .. })).count() == 1;
         for place in places {
             let pool = pool_of(net, place.1);
-            let used = self.used.get(&(switch, pool)).copied().unwrap_or(0);
+            let (least, most) = self.used.get(&(switch, pool)).copied().unwrap_or_default();
             let [comes, leaves] = [comes, leaves].map(|all| all[usize::from(pool)]);
-            let range = if alone { (used, used) } else { (used.saturating_sub(leaves), used + comes) };
+            let range = if alone { (least, most) } else { (least.saturating_sub(leaves), most + comes) };
             self.settle_account(switch, place, (events, range), net, tally);
         }
     }
@@ -190,7 +212,9 @@ impl Cause {
         let before = self.accounts.remove(&(port, class)).unwrap_or_else(|| vec![State::default()]);
         let info = net.at(port);
         let mine = |of: &&Event| match **of {
-            Event::Comes { by, class: c, .. } | Event::Leaves { by, class: c, .. } => (by, c) == (port, class),
+            Event::Comes { by, class: c, .. }
+            | Event::Leaves { by, class: c, .. }
+            | Event::Passes { by, class: c, .. } => (by, c) == (port, class),
             _ => false,
         };
         let changes: Vec<Event> = events.iter().filter(mine).copied().collect();
@@ -263,9 +287,13 @@ impl Cause {
                 format!("{least} B of class {class} arrived after the pause, and the headroom has {allowance} B")
             });
         }
-        let shared = |states: &[State]| states.first().map_or(0, |state| state.shared);
+        let shared = |states: &[State]| {
+            let each = || states.iter().map(|state| state.shared);
+            (each().min().unwrap_or(0), each().max().unwrap_or(0))
+        };
+        let (was, is) = (shared(&before), shared(&states));
         let used = self.used.entry((switch, pool_of(net, class))).or_default();
-        *used = (*used + shared(&states)).saturating_sub(shared(&before));
+        *used = ((used.0 + is.0).saturating_sub(was.0), (used.1 + is.1).saturating_sub(was.1));
         self.accounts.insert((port, class), states);
     }
 }
@@ -299,6 +327,13 @@ impl State {
                     true if room(at.most) => vec![state, resumed],
                     _ => vec![state],
                 };
+            }
+            Event::Passes { by, class, wire } => {
+                let there = self.after(&Event::Comes { by, class, wire }, threshold, now);
+                let gone = Event::Leaves { by, class, wire };
+                let mut all = vec![state];
+                all.extend(there.iter().flat_map(|state| state.after(&gone, threshold, now)));
+                return all;
             }
             Event::Frame { .. } | Event::Other { .. } => {}
         }
