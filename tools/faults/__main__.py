@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -32,12 +31,9 @@ class Copy:
 
     def renew(self) -> None:
         """Brings the copy to the state of the sources; files that are the same keep their time."""
-        wanted = {Path(name) for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "papers/specs")}
+        wanted = {Path(name) for name in ("Cargo.toml", "Cargo.lock", "rust-toolchain.toml")}
         wanted |= {path.relative_to(ROOT) for path in (ROOT / "crates").rglob("*") if path.is_file()}
         for name in sorted(wanted):
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, self.tree / name, dirs_exist_ok=True)
-                continue
             text, there = (ROOT / name).read_bytes(), self.tree / name
             if not there.exists() or there.read_bytes() != text:
                 there.parent.mkdir(parents=True, exist_ok=True)

@@ -4,10 +4,11 @@
 
 use crate::event::{Kind, Packet, Port};
 use crate::facts::Facts;
+use crate::map::Plain;
 use crate::net::Net;
 use crate::report::Report;
 use crate::setup::{Setup, Spec, TELEMETRY};
-use crate::walk::{Plain, Walk};
+use crate::walk::Walk;
 use fanin_formats::pcapng::{self, Block};
 use fanin_units::Time;
 use fanin_wire::{
@@ -193,7 +194,12 @@ fn internet(bytes: &[u8], original: u32, setup: &Setup, plain: Packet) -> Option
         _ => sizes.ack + added.1,
     };
     let last = matches!(bth.opcode, opcode::SEND_LAST | opcode::SEND_ONLY);
-    let wire = if setup.has.few { counted(original, real, size) } else { u64::from(original) };
+    // The simulator counts no padding: neither that of a payload to words, nor that of a frame to its least length.
+    let wire = match u64::from(original) {
+        wire if original as usize > real => wire,
+        wire if setup.has.few || real == MIN_FRAME => wire.min(size),
+        wire => wire - u64::from(bth.pad_count),
+    };
     let length = wire << 16 | u64::from(ip.total_length).saturating_sub(telemetry as u64);
     let key = hash(&[flow, numbers, kinds, length]);
     Some(Packet { kind, wire, payload, flow, key, channel: bth.destination_qp, seq: bth.psn, last, ..plain })

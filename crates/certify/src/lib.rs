@@ -11,6 +11,7 @@ pub mod capture;
 mod event;
 mod facts;
 mod laws;
+mod map;
 mod net;
 mod report;
 mod setup;

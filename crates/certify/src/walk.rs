@@ -4,32 +4,14 @@
 
 use crate::event::{Arrival, Begin, Hop, Lost, Packet, Port};
 use crate::laws::{LAWS, Law};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::{Outcome, Report, Tally};
 use fanin_units::Time;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BinaryHeap, VecDeque};
 
-/// Hashes of flows are good already.
-#[derive(Default)]
-pub struct Plain(u64);
-
-impl Hasher for Plain {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
-
-type Flows<T> = HashMap<(u64, u64), T, BuildHasherDefault<Plain>>;
+type Flows<T> = Map<(u64, u64), T>;
 
 /// A packet in a switch.
 struct Resident {

@@ -2,16 +2,16 @@
 
 use super::Law;
 use crate::event::{Arrival, Begin, Kind};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
-use std::collections::HashMap;
 
 const NUMBERS: u32 = 1 << 24;
 
 #[derive(Default)]
 pub struct Acks {
     /// By connection, receiver and sender: the number after the highest that has arrived.
-    arrived: HashMap<(u32, u32, u32), u32>,
+    arrived: Map<(u32, u32, u32), u32>,
 }
 
 impl Law for Acks {

@@ -2,15 +2,15 @@
 
 use super::Law;
 use crate::event::{Arrival, Hop, Kind, Port};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use fanin_units::Time;
-use std::collections::HashMap;
 
 #[derive(Default)]
 pub struct Eager {
     /// By port and class.
-    pauses: HashMap<Port, [Pauses; 8]>,
+    pauses: Map<Port, [Pauses; 8]>,
 }
 
 /// The pauses of a class.

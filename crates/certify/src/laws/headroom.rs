@@ -2,14 +2,15 @@
 
 use super::Law;
 use crate::event::{Arrival, Hop, Port};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use crate::setup::Buffer;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 #[derive(Default)]
 pub struct Headroom {
-    held: HashMap<(Port, u8), u64>,
+    held: Map<(Port, u8), u64>,
     /// Switches in which it is not known by which ingress a packet came.
     unknown: HashSet<u32>,
 }

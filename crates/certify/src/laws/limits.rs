@@ -2,18 +2,19 @@
 
 use super::Law;
 use crate::event::{Hop, Lost, Port};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use crate::setup::Buffer;
 use fanin_units::Time;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Departures that are kept of a queue, to tell how long it was when a packet came that was dropped.
 const KEPT: usize = 1 << 13;
 
 #[derive(Default)]
 pub struct Limits {
-    queues: HashMap<(Port, u8), Queue>,
+    queues: Map<(Port, u8), Queue>,
 }
 
 #[derive(Default)]

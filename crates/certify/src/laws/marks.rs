@@ -6,16 +6,17 @@
 
 use super::Law;
 use crate::event::{Hop, Port};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use crate::setup::Marking;
 use fanin_units::Time;
 use fanin_wire::Ecn;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 #[derive(Default)]
 pub struct Marks {
-    queues: HashMap<(Port, u8), Queue>,
+    queues: Map<(Port, u8), Queue>,
 }
 
 /// A queue, as packets that have left it tell.

@@ -2,15 +2,15 @@
 
 use super::Law;
 use crate::event::{Arrival, Kind};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use fanin_units::Time;
-use std::collections::HashMap;
 
 #[derive(Default)]
 pub struct Messages {
     /// By flow: the next packet, bytes before it, and whether all have come in order so far.
-    flows: HashMap<u64, (u32, u64, bool)>,
+    flows: Map<u64, (u32, u64, bool)>,
 }
 
 impl Law for Messages {

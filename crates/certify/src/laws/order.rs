@@ -2,15 +2,15 @@
 
 use super::Law;
 use crate::event::{Hop, Port};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use fanin_units::Time;
-use std::collections::HashMap;
 
 #[derive(Default)]
 pub struct Order {
     /// By port and class: when the last packet that left had arrived.
-    last: HashMap<(Port, u8), Time>,
+    last: Map<(Port, u8), Time>,
 }
 
 impl Law for Order {

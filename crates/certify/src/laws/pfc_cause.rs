@@ -8,11 +8,12 @@
 
 use super::{Law, headroom};
 use crate::event::{Arrival, Begin, Hop, Kind, Port};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use crate::setup::Buffer;
 use fanin_units::Time;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// Possible states of an account that are followed.
 const STATES: usize = 16;
@@ -20,9 +21,9 @@ const STATES: usize = 16;
 #[derive(Default)]
 pub struct Cause {
     /// By ingress and class.
-    accounts: HashMap<(Port, u8), Vec<State>>,
+    accounts: Map<(Port, u8), Vec<State>>,
     /// By switch and pool: shared bytes of all ingresses, the least and the most.
-    used: HashMap<(u32, u8), (u64, u64)>,
+    used: Map<(u32, u8), (u64, u64)>,
     /// What happens at this time, by switch.
     now: Time,
     batch: BTreeMap<u32, Vec<Event>>,

@@ -2,15 +2,15 @@
 
 use super::Law;
 use crate::event::{Arrival, Begin, Kind, Port};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use fanin_units::Time;
-use std::collections::HashMap;
 
 #[derive(Default)]
 pub struct Obeyed {
     /// By port: since when each class is paused, and a resume that has not taken effect.
-    paused: HashMap<Port, [(Option<Time>, Time); 8]>,
+    paused: Map<Port, [(Option<Time>, Time); 8]>,
 }
 
 impl Law for Obeyed {

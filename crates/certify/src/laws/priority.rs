@@ -2,15 +2,15 @@
 
 use super::Law;
 use crate::event::{Hop, Port};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use fanin_units::Time;
-use std::collections::HashMap;
 
 #[derive(Default)]
 pub struct Priority {
     /// By port: when the last data packet left.
-    data: HashMap<Port, Time>,
+    data: Map<Port, Time>,
 }
 
 impl Law for Priority {

@@ -2,16 +2,16 @@
 
 use super::Law;
 use crate::event::{Begin, Kind};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
-use std::collections::HashMap;
 
 const NUMBERS: u32 = 1 << 24;
 
 #[derive(Default)]
 pub struct Sequence {
     /// By flow: the number after the highest that was sent.
-    next: HashMap<u64, u32>,
+    next: Map<u64, u32>,
 }
 
 impl Law for Sequence {

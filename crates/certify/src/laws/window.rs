@@ -2,16 +2,16 @@
 
 use super::Law;
 use crate::event::{Arrival, Begin, Kind};
+use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
-use std::collections::HashMap;
 
 const NUMBERS: u32 = 1 << 24;
 
 #[derive(Default)]
 pub struct Window {
     /// By connection and its ends: the first packet that is not acknowledged.
-    acked: HashMap<(u32, u32, u32), u32>,
+    acked: Map<(u32, u32, u32), u32>,
 }
 
 impl Law for Window {
