@@ -297,7 +297,7 @@ impl<'a> Reader<'a> {
                 _ => return Err(self.wrong("no byte order: a section has the number 0x1A2B3C4D at its byte 8")),
             };
         } else if self.at == 0 && self.before == 0 {
-            return Err(self.wrong("this is not a pcapng file: one starts with the bytes 0A 0D 0D 0A"));
+            return Err(self.wrong(NO_CAPTURE));
         }
         let len = self.u32(rest, 4).ok_or_else(|| self.wrong(cut))? as usize;
         if len < 12 || !len.is_multiple_of(4) {
@@ -417,6 +417,8 @@ impl<'a> Iterator for Reader<'a> {
     }
 }
 
+const NO_CAPTURE: &str = "this is not a pcapng file: one starts with the bytes 0A 0D 0D 0A";
+
 /// Bytes of the largest block that [`read`] accepts.
 const LARGEST_BLOCK: usize = 1 << 24;
 
@@ -435,6 +437,9 @@ pub fn read<R: Read>(file: &str, mut from: R, mut each: impl FnMut(Block<'_>) ->
         (&mut from).take(12).read_to_end(&mut bytes).map_err(io)?;
         if bytes.is_empty() {
             return Ok(());
+        }
+        if before == 0 && !bytes.starts_with(&SECTION.to_le_bytes()) {
+            return Err(wrong(NO_CAPTURE.into()));
         }
         if let (Some(length), Some(magic)) = (bytes.get(4..8), bytes.get(8..12)) {
             let order =

@@ -22,6 +22,8 @@ struct Queue {
     gone: u64,
     /// Of the last packets that left: when they came, when they left, and bytes that had left before them.
     past: VecDeque<(Time, Time, u64)>,
+    /// Whether others left before those.
+    forgot: bool,
     /// Dropped packets that came later than all that have left by now.
     dropped: Vec<(Time, u64)>,
 }
@@ -30,7 +32,9 @@ impl Queue {
     /// The least and the most bytes in the queue when a packet came: all that came before it and had not left.
     fn when(&self, arrived: Time) -> Option<(u64, u64)> {
         // All that left before this one had left by then, too.
-        self.past.front().filter(|(_, left, _)| *left < arrived)?;
+        if self.forgot {
+            self.past.front().filter(|(_, left, _)| *left < arrived)?;
+        }
         // By arrival, and as queues are first in first out, by departure.
         let came =
             |strictly: bool| self.past.partition_point(|(came, ..)| *came < arrived || !strictly && *came == arrived);
@@ -79,6 +83,7 @@ impl Law for Limits {
         queue.gone += hop.after.wire;
         if queue.past.len() > KEPT {
             queue.past.pop_front();
+            queue.forgot = true;
         }
         let mut settled = std::mem::take(&mut queue.dropped);
         settled.retain(|(arrived, wire)| {
@@ -100,6 +105,18 @@ impl Law for Limits {
             judge(queue, (lost.arrived, lost.packet.wire), (most, net), &net.at(out).name, tally);
         } else {
             queue.dropped.push((lost.arrived, lost.packet.wire));
+        }
+    }
+
+    fn end(&mut self, _: Time, net: &Net, tally: &mut Tally) {
+        let mut all: Vec<_> = self.queues.iter().collect();
+        all.sort_by_key(|(place, _)| **place);
+        for ((port, class), queue) in all {
+            for (arrived, wire) in &queue.dropped {
+                if let Some(most) = limit(net, *class, *wire) {
+                    judge(queue, (*arrived, *wire), (most, net), &net.at(*port).name, tally);
+                }
+            }
         }
     }
 }
