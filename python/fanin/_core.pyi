@@ -301,6 +301,9 @@ def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) 
 def certify(path: str, facts: str) -> str:
     """Holds the capture of a run folder against its spec and against facts of its tables in JSON; raises `SpecError`."""
 
+def certify_trace(path: str, config: str) -> str:
+    """Holds a trace of the ns-3 HPCC simulator against the configuration of its run; raises `SpecError`."""
+
 def certify_laws() -> list[tuple[str, str]]:
     """The name of each law of `certify`, and what it says."""
 

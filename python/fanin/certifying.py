@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from fanin import _core
 from fanin.result import load
 from fanin.run_folder import RunError
-
-if TYPE_CHECKING:
-    import os
 
 _FIRST_QUEUE_PAIR = 256
 """The queue pair of the first connection in a capture: docs/traces.md."""
@@ -74,19 +72,19 @@ class Certificate:
         return sum(law.violations for law in self.laws)
 
 
-def certify(folder: str | os.PathLike[str]) -> Certificate:
+def certify(path: str | os.PathLike[str], *, config: str | os.PathLike[str] | None = None) -> Certificate:
     """Checks the capture of a run folder against its spec, its tables and the laws of `docs/certify.md`.
 
     The spec of the run needs `measure.capture`, best with `links = "all"`: what a capture of some links cannot tell is
-    not checked, and the result says so. Raises `RunError` if the folder has no capture, or one that cannot be read.
+    not checked, and the result says so. Instead of a folder, `path` may be a trace (`.tr`) of the ns-3 HPCC simulator,
+    and `config` is then the configuration of its run. Raises `RunError` if there is no capture, or one that cannot be
+    read.
     """
-    root = Path(folder)
-    result = load(root)
-    if result.exact:
-        raise RunError(f"{root}: a run of another simulator's network, which writes no capture")
-    facts = {"ports": _ports(result.ports()), "messages": _messages(result.flows(), result.spec)}
     try:
-        told = json.loads(_core.certify(str(root), json.dumps(facts)))
+        if config is not None:
+            told = json.loads(_core.certify_trace(os.fspath(path), os.fspath(config)))
+        else:
+            told = json.loads(_core.certify(os.fspath(path), json.dumps(_facts(Path(path)))))
     except _core.SpecError as error:
         raise RunError(str(error)) from None
     laws = tuple(
@@ -95,20 +93,32 @@ def certify(folder: str | os.PathLike[str]) -> Certificate:
     return Certificate(told["source"], told["packets"], told["end_ps"], laws, tuple(told["notes"]))
 
 
+def _facts(root: Path) -> dict[str, object]:
+    """What the tables of a run say."""
+    result = load(root)
+    if result.exact:
+        raise RunError(
+            f"{root}: a run of the ns-3 simulator's network; give its trace.tr, and --config with its configuration"
+        )
+    return {"ports": _ports(result.ports()), "messages": _messages(result.flows(), result.spec)}
+
+
 def _ports(ports: pl.DataFrame) -> dict[str, list[int]]:
     """Of each port the packets and bytes that it has sent, and those of its packets that it marked and dropped."""
     counted = ports.select("port", "packets", "bytes", "marked_packets", "dropped_packets")
     return {str(port): numbers for port, *numbers in counted.iter_rows()}
 
 
-def _messages(flows: pl.DataFrame, spec: dict[str, object]) -> dict[int, list[int]]:
+def _messages(flows: pl.DataFrame, spec: Mapping[str, object]) -> dict[int, list[int]]:
     """By queue pair the bytes and the end of each message that has a connection of its own over RoCEv2."""
     traffics = spec["traffic"]
     assert isinstance(traffics, list)
     alone = [
         traffic["name"]
         for traffic in traffics
-        if traffic["transport"] == "rdma" and not traffic["rdma"]["persistent"] and traffic["rdma"]["restart"] == "never"
+        if traffic["transport"] == "rdma"
+        and not traffic["rdma"]["persistent"]
+        and traffic["rdma"]["restart"] == "never"
     ]
     if len(alone) < len(traffics):
         return {}

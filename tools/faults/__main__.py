@@ -1,4 +1,4 @@
-"""Plants each fault of `faults.toml` in a copy of the simulator, runs the specs beside it, and certifies their captures.
+"""Plants each fault of `faults.toml` in a copy of the simulator, runs the specs beside it and certifies them.
 
 `make certify-faults`; with ONLY="part of a name" those alone. Prints a line per fault, and writes `result.json` if all
 have run. The copy is `target/faults/tree`, and is built with little optimisation.
@@ -111,7 +111,9 @@ def main() -> int:
     print(f"{seen} of {len(rows)} faults are found")
     if not options.only:
         packets = sum(int(str(of["packets"])) for of in clean)
-        RESULT.write_text(json.dumps({"packets": packets, "found": seen, "faults": rows}, indent=1) + "\n", encoding="utf-8")
+        RESULT.write_text(
+            json.dumps({"packets": packets, "found": seen, "faults": rows}, indent=1) + "\n", encoding="utf-8"
+        )
     return 0
 
 

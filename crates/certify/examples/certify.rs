@@ -1,10 +1,16 @@
-//! `cargo run -p fanin-certify --example certify -- DIR`: certifies a run folder and prints the result as JSON.
+//! `certify DIR` or `certify TRACE.tr CONFIG.txt`: prints what `fanin certify` finds as JSON.
+
+use std::path::Path;
 
 fn main() {
-    for folder in std::env::args().skip(1) {
-        match fanin_certify::folder(std::path::Path::new(&folder), fanin_certify::Facts::default()) {
-            Ok(report) => println!("{:#}", report.to_json()),
-            Err(what) => println!("{what}"),
-        }
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let found = match &given[..] {
+        [folder] => fanin_certify::folder(Path::new(folder), fanin_certify::Facts::default()),
+        [trace, config] => fanin_certify::trace::file(Path::new(trace), Path::new(config)),
+        _ => Err("one run folder, or a trace and its configuration".into()),
+    };
+    match found {
+        Ok(report) => println!("{:#}", report.to_json()),
+        Err(what) => println!("{what}"),
     }
 }

@@ -107,6 +107,7 @@ fn packet(bytes: &[u8], original: u32, setup: &Setup) -> Option<Packet> {
         ends: (0, 0),
         channel: 0,
         seq: 0,
+        span: 1,
         last: false,
     };
     match ethernet.ethertype {

@@ -55,6 +55,8 @@ pub struct Packet {
     pub channel: u32,
     /// Sequence number: of the packet, or of what an ACK acknowledges.
     pub seq: u32,
+    /// Numbers that it takes: 1, or its bytes where bytes are numbered.
+    pub span: u32,
     /// Whether it is the last of a message.
     pub last: bool,
 }
@@ -88,6 +90,9 @@ pub struct Arrival<'a> {
     pub from: Port,
     /// The port of its link at the node that it reaches.
     pub at: Port,
+    /// When it should, where the source tells both its begin and its arrival, and how many that began before it did
+    /// not arrive.
+    pub due: Option<(Time, usize)>,
     /// The packet.
     pub packet: &'a Packet,
 }
@@ -126,4 +131,21 @@ pub struct Lost<'a> {
     pub certain: bool,
     /// The packet.
     pub packet: &'a Packet,
+}
+
+/// The bytes in a queue, as a source tells them when a packet joins or has left.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// When.
+    pub time: Time,
+    /// The port.
+    pub port: Port,
+    /// The class.
+    pub class: u8,
+    /// The bytes without the packet.
+    pub bytes: u64,
+    /// Bytes of the packet.
+    pub wire: u64,
+    /// Whether the packet joins.
+    pub joins: bool,
 }

@@ -15,6 +15,7 @@ mod map;
 mod net;
 mod report;
 mod setup;
+pub mod trace;
 mod walk;
 
 pub use capture::{folder, stream};

@@ -144,6 +144,10 @@ pub struct Features {
     pub few: bool,
     /// They do, and not all alike.
     pub unlike_sizes: bool,
+    /// The source tells arrivals and queues.
+    pub arrivals: bool,
+    /// Buffers have the rules of another simulator.
+    pub foreign: bool,
     /// A table of ports was given.
     pub ports: bool,
     /// A table of messages was given.
@@ -515,6 +519,8 @@ fn features(spec: &Table, network: &Table) -> Features {
         unlike_sizes: few(network)
             && (plain(spec).any(|of| Some(of) != plain(spec).next())
                 || schemes(spec).any(|(id, of)| added(id, of).is_none())),
+        arrivals: false,
+        foreign: false,
         ports: false,
         messages: false,
         partial: captured.and_then(|of| of.get("links")).and_then(Value::as_str) != Some("all"),

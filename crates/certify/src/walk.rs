@@ -2,7 +2,7 @@
 //!
 //! The state is that of the network at one time: packets on each link, and packets in each switch by their flows.
 
-use crate::event::{Arrival, Begin, Hop, Lost, Packet, Port};
+use crate::event::{Arrival, Begin, Hop, Lost, Packet, Port, Queue};
 use crate::laws::{LAWS, Law};
 use crate::map::Map;
 use crate::net::Net;
@@ -82,13 +82,13 @@ impl Walk {
     /// The first bit of a packet leaves a port.
     pub fn begin(&mut self, time: Time, port: Port, packet: &Packet) {
         self.packets += 1;
-        self.arrive_until(time);
+        let told = self.net.setup.has.arrivals;
+        if !told {
+            self.arrive_until(time);
+        }
         self.now = self.now.max(time);
         let at = port as usize;
-        if self.free.len() < self.net.ports.len() {
-            self.free.resize(self.net.ports.len(), Time::ZERO);
-            self.flying.resize_with(self.net.ports.len(), VecDeque::new);
-        }
+        self.grow();
         let (info, free) = (self.net.at(port), self.free[at]);
         let (delay, from_host, node) = (info.delay, info.hosts.0, info.nodes.0);
         let gone = time + info.rate.tx_time(packet.wire);
@@ -99,7 +99,7 @@ impl Walk {
         self.tell(|law, net, tally| law.begin(&begin, net, tally));
         self.free[at] = gone.max(free);
         let arrives = gone + delay;
-        if self.flying[at].is_empty() {
+        if self.flying[at].is_empty() && !told {
             self.next.push(Reverse((arrives, port)));
         }
         self.flying[at].push_back((arrives, *packet));
@@ -113,15 +113,42 @@ impl Walk {
             if let Some((next, _)) = self.flying[port as usize].front() {
                 self.next.push(Reverse((*next, port)));
             }
-            self.now = self.now.max(at);
-            let info = self.net.at(port);
-            let (here, node, host) = (info.reverse, info.nodes.1, info.hosts.1);
-            if !host && !packet.is_of_link() && !self.net.setup.has.partial {
-                let resident = Resident { arrived: at, by: here, packet, doubtful: false };
-                self.inside.entry((u64::from(node), packet.flow)).or_default().push_back(resident);
-            }
-            let arrival = Arrival { time: at, from: port, at: here, packet: &packet };
-            self.tell(|law, net, tally| law.arrival(&arrival, net, tally));
+            self.arrive(at, port, &packet, None);
+        }
+    }
+
+    /// The last bit of a packet has crossed the link of a port.
+    fn arrive(&mut self, at: Time, port: Port, packet: &Packet, due: Option<(Time, usize)>) {
+        self.now = self.now.max(at);
+        let info = self.net.at(port);
+        let (here, node, host) = (info.reverse, info.nodes.1, info.hosts.1);
+        if !host && !packet.is_of_link() && !self.net.setup.has.partial {
+            let resident = Resident { arrived: at, by: here, packet: *packet, doubtful: false };
+            self.inside.entry((u64::from(node), packet.flow)).or_default().push_back(resident);
+        }
+        let arrival = Arrival { time: at, from: port, at: here, packet, due };
+        self.tell(|law, net, tally| law.arrival(&arrival, net, tally));
+    }
+
+    /// A source tells that a packet has arrived, by the port of the node that it reaches.
+    pub fn told_arrival(&mut self, time: Time, at: Port, packet: &Packet) {
+        self.grow();
+        let from = self.net.at(at).reverse;
+        let flying = &mut self.flying[from as usize];
+        let began = flying.iter().position(|(_, flying)| flying.key == packet.key);
+        let due = began.and_then(|missing| flying.drain(..=missing).next_back().map(|(due, _)| (due, missing)));
+        self.arrive(time, from, packet, due);
+    }
+
+    /// A source tells of a queue.
+    pub fn told_queue(&mut self, queue: &Queue) {
+        self.tell(|law, net, tally| law.queue(queue, net, tally));
+    }
+
+    fn grow(&mut self) {
+        if self.free.len() < self.net.ports.len() {
+            self.free.resize(self.net.ports.len(), Time::ZERO);
+            self.flying.resize_with(self.net.ports.len(), VecDeque::new);
         }
     }
 
@@ -205,7 +232,9 @@ impl Walk {
 
     /// Nothing follows; the source goes until `end`. A packet whose port has been free since has been lost.
     pub fn finish(mut self, source: &str, end: Time, mut notes: Vec<String>) -> Report {
-        self.arrive_until(end);
+        if !self.net.setup.has.arrivals {
+            self.arrive_until(end);
+        }
         let end = end.max(self.now);
         let mut rest: Vec<_> = std::mem::take(&mut self.inside).into_iter().collect();
         rest.sort_by_key(|(place, _)| *place);

@@ -808,7 +808,7 @@ fn columns() -> String {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::certify::{certify, certify_laws};
+    use super::certify::{certify, certify_laws, certify_trace};
     #[pymodule_export]
     use super::endpoint::WireEndpoint;
     use super::errors::{LimitError, SpecError};

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin.cli.common import FAILED, CommandError, emit, need_kind, show, stdout
+from fanin.cli.common import FAILED, CommandError, emit, need, need_kind, show, stdout
 from fanin.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ def add_to(app: typer.Typer) -> None:
 
 
 def certify(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What run has written.", show_default=False)],
+    path: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What run has written, or a trace of ns-3 HPCC.", show_default=False)
+    ],
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="For a trace (.tr): the configuration of its run.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a run's capture against laws of networks, by a second program that knows nothing of the simulator.
@@ -36,8 +41,12 @@ def certify(
     """
     from fanin.certifying import certify as certified
 
-    need_kind(folder, "results")
-    found = certified(folder)
+    if path.suffix == ".tr":
+        need(config is not None, f"{path}: a trace; --config FILE names the configuration of its run")
+    else:
+        need_kind(path, "results")
+        need(config is None, f"--config: it goes with a trace (.tr), and {path} is a run's folder")
+    found = certified(path, config=config)
     if as_json:
         emit({"ok": found.ok, **asdict(found)})
     else:

@@ -19,8 +19,8 @@ impl Law for Acks {
         let packet = arrival.packet;
         if packet.kind == Kind::Data && net.at(arrival.from).hosts.1 {
             let next = self.arrived.entry((packet.channel, packet.ends.1, packet.ends.0)).or_default();
-            if (packet.seq + 1).wrapping_sub(*next) % NUMBERS < NUMBERS / 2 {
-                *next = (packet.seq + 1) % NUMBERS;
+            if (packet.seq + packet.span).wrapping_sub(*next) % NUMBERS < NUMBERS / 2 {
+                *next = (packet.seq + packet.span) % NUMBERS;
             }
         }
     }

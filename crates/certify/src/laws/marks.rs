@@ -32,9 +32,11 @@ struct Queue {
     open: VecDeque<Open>,
     /// How many of those have their least.
     measured: usize,
-    /// Of packets between the thresholds: how many, the sum of the probabilities and of their variances, and marks.
-    drawn: (u64, f64, f64, u64),
+    drawn: Drawn,
 }
+
+/// Of packets between the thresholds: how many, the sum of the probabilities and of their variances, and marks.
+type Drawn = (u64, f64, f64, u64);
 
 /// A packet that has left.
 struct Open {
@@ -85,21 +87,28 @@ impl Law for Marks {
     }
 
     fn end(&mut self, _: Time, net: &Net, tally: &mut Tally) {
+        let mut sum = Drawn::default();
         let mut all: Vec<_> = self.queues.iter_mut().collect();
         all.sort_by_key(|(place, _)| **place);
         for ((port, class), queue) in all {
             let (marking, name) = (net.marking(*port, *class), &net.at(*port).name);
             queue.settle(Time::NEVER, (marking, name), tally);
+            likely(queue.drawn, name, tally);
             let (count, expected, variance, marks) = queue.drawn;
-            if count == 0 {
-                continue;
-            }
-            // Five standard deviations: once in two million queues by chance, and one mark where they are few.
-            let off = (marks as f64 - expected).abs();
-            tally.check(off <= 5.0 * variance.sqrt() + 1.0, Time::ZERO, name, || {
-                format!("{marks} marks of {count} packets between the thresholds, where {expected:.1} are likely")
-            });
+            sum = (sum.0 + count, sum.1 + expected, sum.2 + variance, sum.3 + marks);
         }
+        likely(sum, "all ports", tally);
+    }
+}
+
+/// Whether marks are as many as their probabilities give, within five standard deviations: they are not once in two
+/// million times by chance.
+fn likely((count, expected, variance, marks): Drawn, name: &str, tally: &mut Tally) {
+    let off = (marks as f64 - expected).abs();
+    if count > 0 {
+        tally.check(off <= 5.0 * variance.sqrt() + 1.0, Time::ZERO, name, || {
+            format!("{marks} marks of {count} packets between the thresholds, where {expected:.1} are likely")
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! The laws: a file and a line of [`LAWS`] each.
 
-use crate::event::{Arrival, Begin, Hop, Lost};
+use crate::event::{Arrival, Begin, Hop, Lost, Queue};
 use crate::net::Net;
 use crate::report::Tally;
 use crate::setup::{Buffer, Setup};
@@ -9,6 +9,7 @@ use fanin_units::Time;
 mod acks;
 mod conserved;
 mod eager;
+mod flight;
 mod headroom;
 mod limits;
 mod lossless;
@@ -18,6 +19,7 @@ mod order;
 mod pfc_cause;
 mod pfc_obeyed;
 mod priority;
+mod queues;
 mod rate;
 mod sequence;
 mod tables;
@@ -30,6 +32,8 @@ pub trait Law {
     fn begin(&mut self, _: &Begin<'_>, _: &Net, _: &mut Tally) {}
     /// A packet is at the end of a link.
     fn arrival(&mut self, _: &Arrival<'_>, _: &Net, _: &mut Tally) {}
+    /// A source tells of a queue.
+    fn queue(&mut self, _: &Queue, _: &Net, _: &mut Tally) {}
     /// A packet leaves a switch.
     fn hop(&mut self, _: &Hop<'_>, _: &Net, _: &mut Tally) {}
     /// A packet leaves a switch in which it has never arrived.
@@ -59,6 +63,20 @@ pub const LAWS: &[Entry] = &[
         says: "no link sends above its rate: a packet begins after the last bit of the one before",
         missing: sized,
         make: || Box::new(rate::Rates),
+    },
+    Entry {
+        name: "flight",
+        says: "a packet arrives when its last bit has crossed its link, and all that began before it have arrived",
+        missing: |setup| {
+            (!setup.has.arrivals).then_some("the source has no arrivals: they are computed from rates and delays")
+        },
+        make: || Box::new(flight::Flight),
+    },
+    Entry {
+        name: "queues",
+        says: "the length of a queue that the source tells is that of the packets in it",
+        missing: |setup| (!setup.has.arrivals).then_some("the source has no lengths of queues"),
+        make: || Box::new(queues::Queues::default()),
     },
     Entry {
         name: "conserved",
@@ -122,6 +140,7 @@ pub const LAWS: &[Entry] = &[
         says: "no queue of a lossy class is longer than its limit, and a packet is dropped only where it finds no room",
         missing: |setup| {
             whole(setup)
+                .or_else(|| foreign(setup))
                 .or_else(|| unexplained(setup))
                 .or((!setup.classes.iter().skip(1).any(|class| !class.lossless)).then_some("no class is lossy"))
                 .or((!matches!(setup.buffer, Buffer::PerPort(_) | Buffer::Pool { .. })).then_some("there is no limit"))
@@ -142,7 +161,7 @@ pub const LAWS: &[Entry] = &[
     Entry {
         name: "pfc-cause",
         says: "every pause has its excess, every excess its pause at once, and every resume its room",
-        missing: |setup| whole(setup).or_else(|| pfc(setup)).or_else(|| accounts(setup)),
+        missing: |setup| whole(setup).or_else(|| foreign(setup)).or_else(|| pfc(setup)).or_else(|| accounts(setup)),
         make: || Box::new(pfc_cause::Cause::default()),
     },
     Entry {
@@ -150,6 +169,7 @@ pub const LAWS: &[Entry] = &[
         says: "what arrives after a pause fits into the headroom: no ingress holds more than its buffer",
         missing: |setup| {
             whole(setup)
+                .or_else(|| foreign(setup))
                 .or_else(|| pfc(setup))
                 .or(setup.has.errors.then_some("links lose packets at random"))
                 .or(setup.has.outages.then_some("links go down"))
@@ -206,6 +226,11 @@ fn sized(setup: &Setup) -> Option<&'static str> {
 /// Why stays in switches are unknown.
 fn whole(setup: &Setup) -> Option<&'static str> {
     setup.has.partial.then_some("the capture has some links only").or_else(|| sized(setup))
+}
+
+/// Why buffers are not counted.
+fn foreign(setup: &Setup) -> Option<&'static str> {
+    setup.has.foreign.then_some("the rules of that simulator's buffers are not repeated here")
 }
 
 /// Why a loss needs no full buffer.

@@ -21,7 +21,7 @@ impl Law for Sequence {
             return;
         }
         let Some(next) = self.next.get_mut(&packet.flow) else {
-            self.next.insert(packet.flow, (packet.seq + 1) % NUMBERS);
+            self.next.insert(packet.flow, (packet.seq + packet.span) % NUMBERS);
             let of = packet.seq;
             return tally.check(of == 0, begin.time, &net.at(begin.port).name, || {
                 format!("connection {} begins with packet {of}", packet.channel)
@@ -29,14 +29,14 @@ impl Law for Sequence {
         };
         let ahead = packet.seq.wrapping_sub(*next) % NUMBERS;
         if ahead == 0 {
-            *next = (packet.seq + 1) % NUMBERS;
+            *next = (packet.seq + packet.span) % NUMBERS;
         }
         // Behind is a packet that is sent again.
         tally.check(ahead == 0 || ahead > NUMBERS / 2, begin.time, &net.at(begin.port).name, || {
             format!("packet {} of connection {} is sent, and the next is {next}", packet.seq, packet.channel)
         });
         if ahead < NUMBERS / 2 {
-            *next = (packet.seq + 1) % NUMBERS;
+            *next = (packet.seq + packet.span) % NUMBERS;
         }
     }
 }
