@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import fanin
 from fanin import _core
-from fanin.cli import app
+from fanin.cli import CommandError, app
 from fanin.run_folder import RunError
 
 ROOT = Path(__file__).parents[1]
@@ -125,12 +125,9 @@ def drop_pauses(parts: list[bytes]) -> list[bytes]:
 
 
 def move_pauses(parts: list[bytes]) -> list[bytes]:
-    """Exchanges the addresses of a pause: the times of the other packets stay as they are."""
-    moved = []
-    for block in parts:
-        # The classes that are told of: from 1 to 2.
-        moved.append(block[:45] + b"\4" + block[46:] if is_pause(block) else block)
-    return moved
+    """Pauses tell of another class."""
+    # The classes that are told of: from 1 to 2.
+    return [block[:45] + b"\4" + block[46:] if is_pause(block) else block for block in parts]
 
 
 def later(parts: list[bytes]) -> list[bytes]:
@@ -200,7 +197,8 @@ def test_what_cannot_be_certified_says_why(folder: Path, tmp_path: Path) -> None
     with pytest.raises(RunError, match=r"capture\.pcapng: .*measure\.capture = \{ links = \"all\""):
         fanin.certify(saved)
     done = CliRunner().invoke(app, ["certify", str(tmp_path / "x.tr")])
-    assert done.exit_code == 2
+    assert isinstance(done.exception, CommandError)
+    assert "--config FILE names the configuration" in str(done.exception)
     with pytest.raises(RunError, match=r"x\.tr"):
         fanin.certify(tmp_path / "x.tr", config=ROOT / "README.md")
 
@@ -256,7 +254,7 @@ def test_a_trace_of_the_ns3_network_breaks_no_law_until_it_is_changed(tmp_path: 
     laws = {law.law: law for law in found.laws}
     assert found.ok, [(law.law, law.first[:2]) for law in found.laws if law.violations]
     for law in ("rate", "flight", "queues", "conserved", "order", "eager", "marks", "pfc-obeyed", "sequence", "acks"):
-        assert laws[law].checked > 400, law
+        assert laws[law].checked >= 400, law
     assert laws["tables"].not_checked == "no table of ports was given"
     # A record after the header, with its time, and the length of its queue.
     data = bytearray(trace.read_bytes())

@@ -299,7 +299,7 @@ def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) 
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
 def certify(path: str, facts: str) -> str:
-    """Holds the capture of a run folder against its spec and against facts of its tables in JSON; raises `SpecError`."""
+    """Holds the capture of a run folder against its spec and facts of its tables in JSON; raises `SpecError`."""
 
 def certify_trace(path: str, config: str) -> str:
     """Holds a trace of the ns-3 HPCC simulator against the configuration of its run; raises `SpecError`."""

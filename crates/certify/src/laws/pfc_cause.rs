@@ -120,6 +120,13 @@ impl Law for Cause {
                 tally.check(net.setup.has.faults, begin.time, &info.name, || "a host pauses without a fault".into());
             }
             Kind::Pause { told, paused } => {
+                let other = (0..8).find(|class| told >> class & 1 == 1 && !is_lossless(net, *class));
+                tally.check(other.is_none(), begin.time, &info.name, || {
+                    format!("a pause frame tells of class {}, which is not lossless", other.unwrap_or(0))
+                });
+                let lossless =
+                    (1..8).filter(|class| is_lossless(net, *class)).fold(0, |bits, class| bits | 1u8 << class);
+                let (told, paused) = (told & lossless, paused & lossless);
                 let event = Event::Frame { port, told, paused, free: begin.free };
                 self.batch.entry(info.nodes.0).or_default().push(event);
             }
@@ -147,7 +154,8 @@ impl Law for Cause {
 
 /// The pool of a class: its own, where it has a share, or the common one.
 fn pool_of(net: &Net, class: u8) -> u8 {
-    if net.setup.classes[usize::from(class)].share.is_some() { class } else { 0 }
+    let of = net.setup.classes.get(usize::from(class));
+    if of.is_some_and(|of| of.share.is_some()) { class } else { 0 }
 }
 
 fn is_lossless(net: &Net, class: u8) -> bool {
