@@ -24,7 +24,7 @@ CASES = min(int(os.environ.get("FANIN_CASES", "20")), 400) // 50 + 5
 def spec(rng: random.Random) -> dict[str, Any]:
     """A small network with anything that a law has to know."""
     kind = rng.choice(["star", "leaf-spine", "dumbbell", "parking-lot"])
-    shapes = {
+    shapes: dict[str, dict[str, Any]] = {
         "star": {"hosts": 6},
         "leaf-spine": {"leaves": 3, "hosts": 3, "spines": 2, "fabric_link": "7 Gbps"},
         "dumbbell": {"left": 4, "right": 3, "bottleneck": "10 Gbps"},
@@ -191,7 +191,7 @@ def test_the_command_ends_with_1_where_a_law_is_broken(folder: Path, tmp_path: P
 
 
 def test_what_cannot_be_certified_says_why(folder: Path, tmp_path: Path) -> None:
-    without = {**fanin.load(folder).spec}
+    without: dict[str, Any] = {**fanin.load(folder).spec}
     without["measure"] = {key: value for key, value in without["measure"].items() if key != "capture"}
     saved = fanin.run(without, progress=False).save(tmp_path / "without")
     with pytest.raises(RunError, match=r"capture\.pcapng: .*measure\.capture = \{ links = \"all\""):

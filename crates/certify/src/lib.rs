@@ -10,9 +10,11 @@
 pub mod capture;
 mod event;
 mod facts;
+mod law;
 mod laws;
 mod map;
 mod net;
+mod registry;
 mod report;
 mod setup;
 pub mod trace;
@@ -20,6 +22,6 @@ mod walk;
 
 pub use capture::{folder, stream};
 pub use facts::Facts;
-pub use laws::LAWS;
+pub use registry::LAWS;
 pub use report::{LISTED, Outcome, Report, Tally, Violation};
 pub use setup::Spec;

@@ -112,4 +112,16 @@ impl Net {
             info.rate.bytes_in(span) + 2 * largest - 1
         })
     }
+
+    /// The part of a port's bytes that a lossless class has.
+    pub fn share(&self, bytes: u64, class: u8) -> u64 {
+        let all = &self.setup.classes;
+        let own = |share: f64| (bytes as f64 * share) as u64;
+        if let Some(share) = all[usize::from(class)].share {
+            return own(share);
+        }
+        let taken: u64 = all.iter().filter_map(|class| class.share).map(own).sum();
+        let others = all.iter().skip(1).filter(|class| class.share.is_none() && class.lossless).count() as u64;
+        bytes.saturating_sub(taken) / others.max(1)
+    }
 }

@@ -3,9 +3,10 @@
 //! The state is that of the network at one time: packets on each link, and packets in each switch by their flows.
 
 use crate::event::{Arrival, Begin, Hop, Lost, Packet, Port, Queue};
-use crate::laws::{LAWS, Law};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
+use crate::registry::{Entry, LAWS};
 use crate::report::{Outcome, Report, Tally};
 use fanin_units::Time;
 use std::cmp::Reverse;
@@ -52,7 +53,7 @@ pub struct Walk {
 impl Walk {
     /// In this network, with all laws that its setup has what they need for.
     pub fn new(net: Net) -> Self {
-        let apply = |entry: &crate::laws::Entry| {
+        let apply = |entry: &Entry| {
             let missing = (entry.missing)(&net.setup).map(String::from);
             Applied { law: missing.is_none().then(entry.make), tally: Tally::default(), missing }
         };

@@ -141,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn one_fault_in_the_record_is_found(pauses in pauses(), fault in 0..10usize, place in any::<prop::sample::Index>()) {
+    fn one_fault_is_found(pauses in pauses(), fault in 0..10usize, place in any::<prop::sample::Index>()) {
         let mut all = network(&pauses);
         let of_switch = departures(&all);
         let at = of_switch[place.index(of_switch.len() - 1)];

@@ -1,7 +1,7 @@
 //! What has not arrived is not acknowledged.
 
-use super::Law;
 use crate::event::{Arrival, Begin, Kind};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

@@ -1,7 +1,7 @@
 //! Nothing comes from nowhere, and nothing leaves before it has arrived.
 
-use super::Law;
 use crate::event::{Begin, Hop};
+use crate::law::Law;
 use crate::net::Net;
 use crate::report::Tally;
 

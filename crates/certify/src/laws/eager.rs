@@ -1,7 +1,7 @@
 //! A port that may send sends: store-and-forward to the picosecond.
 
-use super::Law;
 use crate::event::{Arrival, Hop, Kind, Port};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

@@ -1,7 +1,7 @@
 //! Store-and-forward: the time from the first bit at one end of a link to the last at the other.
 
-use super::Law;
 use crate::event::Arrival;
+use crate::law::Law;
 use crate::net::Net;
 use crate::report::Tally;
 

@@ -1,7 +1,7 @@
 //! No ingress of a lossless class holds more than its buffer.
 
-use super::Law;
 use crate::event::{Arrival, Hop, Port};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
@@ -20,25 +20,13 @@ pub fn most(net: &Net, ingress: Port, class: u8) -> Option<u64> {
     let all = &net.setup.classes;
     let of = all.get(usize::from(class)).filter(|of| of.lossless)?;
     match net.setup.buffer {
-        Buffer::PerPort(bytes) => Some(share(net, bytes, class)),
+        Buffer::PerPort(bytes) => Some(net.share(bytes, class)),
         Buffer::Pool { bytes, pfc_alpha, .. } => {
             let alpha = of.alpha.unwrap_or(pfc_alpha);
             Some((bytes as f64 * alpha / (1.0 + alpha)) as u64 + net.headroom(ingress) + net.setup.largest())
         }
         Buffer::Unlimited | Buffer::Credits => None,
     }
-}
-
-/// The part of a port's bytes that a lossless class has.
-pub fn share(net: &Net, bytes: u64, class: u8) -> u64 {
-    let all = &net.setup.classes;
-    let own = |share: f64| (bytes as f64 * share) as u64;
-    if let Some(share) = all[usize::from(class)].share {
-        return own(share);
-    }
-    let taken: u64 = all.iter().filter_map(|class| class.share).map(own).sum();
-    let others = all.iter().skip(1).filter(|class| class.share.is_none() && class.lossless).count() as u64;
-    bytes.saturating_sub(taken) / others.max(1)
 }
 
 impl Law for Headroom {

@@ -1,7 +1,7 @@
 //! Limits of lossy queues, and drops that have their cause.
 
-use super::Law;
 use crate::event::{Hop, Lost, Port};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
@@ -53,7 +53,7 @@ fn limit(net: &Net, class: u8, wire: u64) -> Option<f64> {
     let share = of.share.unwrap_or(1.0 - taken);
     match net.setup.buffer {
         Buffer::PerPort(bytes) => Some(bytes as f64 * share),
-        // A packet joins if with it the queue is at most alpha times what is free without it, and the queue is not free.
+        // A packet joins if with it the queue is at most alpha times what is free without it; the queue is not free.
         Buffer::Pool { bytes, alpha, .. } => {
             let alpha = of.alpha.unwrap_or(alpha);
             Some((bytes as f64 * share + wire as f64) * alpha / (1.0 + alpha))

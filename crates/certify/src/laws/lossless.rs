@@ -1,7 +1,7 @@
 //! Flow control protects its classes, and control is never dropped.
 
-use super::Law;
 use crate::event::{Hop, Lost};
+use crate::law::Law;
 use crate::net::Net;
 use crate::report::Tally;
 

@@ -4,8 +4,8 @@
 //! in, first out, the bytes that left between two packets are those that waited between them. What happens at one
 //! picosecond has an order that the capture does not show, so each queue has a least and a most.
 
-use super::Law;
 use crate::event::{Hop, Port};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

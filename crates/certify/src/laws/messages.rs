@@ -1,7 +1,7 @@
 //! Messages end when their last byte has arrived, and have the bytes that were asked for.
 
-use super::Law;
 use crate::event::{Arrival, Kind};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

@@ -1,7 +1,7 @@
 //! A queue is first in, first out.
 
-use super::Law;
 use crate::event::{Hop, Port};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

@@ -6,8 +6,8 @@
 //! picosecond has an order that a capture does not show, so an account may have several possible states until the next
 //! frame tells which it is.
 
-use super::{Law, headroom};
 use crate::event::{Arrival, Begin, Hop, Kind, Port};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
@@ -391,7 +391,7 @@ fn threshold(net: &Net, (port, class): (Port, u8), (least, most): (u64, u64)) ->
     let gap = net.setup.xon_offset;
     match net.setup.buffer {
         Buffer::PerPort(bytes) => {
-            let at = headroom::share(net, bytes, class).saturating_sub(net.headroom(port));
+            let at = net.share(bytes, class).saturating_sub(net.headroom(port));
             Threshold { least: at, most: at, gap }
         }
         Buffer::Pool { bytes, pfc_alpha, .. } => {

@@ -1,7 +1,7 @@
 //! A pause is obeyed.
 
-use super::Law;
 use crate::event::{Arrival, Begin, Kind, Port};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

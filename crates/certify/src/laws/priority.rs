@@ -1,7 +1,7 @@
 //! Control goes first.
 
-use super::Law;
 use crate::event::{Hop, Port};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

@@ -1,7 +1,7 @@
 //! Lengths of queues that a source tells.
 
-use super::Law;
 use crate::event::{Port, Queue};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

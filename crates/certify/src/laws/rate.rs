@@ -1,7 +1,7 @@
 //! No link sends above its rate.
 
-use super::Law;
 use crate::event::Begin;
+use crate::law::Law;
 use crate::net::Net;
 use crate::report::Tally;
 

@@ -1,7 +1,7 @@
 //! A sender skips nothing.
 
-use super::Law;
 use crate::event::{Begin, Kind};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;

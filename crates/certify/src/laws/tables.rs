@@ -1,7 +1,7 @@
 //! The tables of a run count what its capture has.
 
-use super::Law;
 use crate::event::{Begin, Hop, Lost, Port};
+use crate::law::Law;
 use crate::net::Net;
 use crate::report::Tally;
 use fanin_units::Time;

@@ -1,7 +1,7 @@
 //! What a switch may change. The rest is the packet's identity: with another of that it is a stranger.
 
-use super::Law;
 use crate::event::Hop;
+use crate::law::Law;
 use crate::net::Net;
 use crate::report::Tally;
 use fanin_wire::Ecn;

@@ -1,7 +1,7 @@
 //! The window of a scheme that has a fixed one.
 
-use super::Law;
 use crate::event::{Arrival, Begin, Kind};
+use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
