@@ -2,7 +2,7 @@
 //!
 //! The state is that of the network at one time: packets on each link, and packets in each switch by their flows.
 
-use crate::event::{Arrival, Begin, Hop, Lost, Packet, Port, Queue};
+use crate::event::{Arrival, Begin, Hop, Kind, Lost, Packet, Port, Queue};
 use crate::law::Law;
 use crate::map::Map;
 use crate::net::Net;
@@ -44,6 +44,8 @@ pub struct Walk {
     inside: Flows<VecDeque<Resident>>,
     /// The port by which a flow leaves a switch.
     ways: Flows<Port>,
+    /// By port: the classes that are paused.
+    paused: Map<Port, u8>,
     /// By port and class: when the last packet that left had come.
     came: Flows<Time>,
     packets: u64,
@@ -66,6 +68,7 @@ impl Walk {
             next: BinaryHeap::new(),
             inside: Flows::default(),
             ways: Flows::default(),
+            paused: Map::default(),
             came: Flows::default(),
             packets: 0,
             now: Time::ZERO,
@@ -126,6 +129,10 @@ impl Walk {
         if !host && !packet.is_of_link() && !self.net.setup.has.partial {
             let resident = Resident { arrived: at, by: here, packet: *packet, doubtful: false };
             self.inside.entry((u64::from(node), packet.flow)).or_default().push_back(resident);
+        }
+        if let Kind::Pause { told, paused } = packet.kind {
+            let classes = self.paused.entry(here).or_default();
+            *classes = *classes & !told | paused;
         }
         let arrival = Arrival { time: at, from: port, at: here, packet, due };
         self.tell(|law, net, tally| law.arrival(&arrival, net, tally));
@@ -247,7 +254,11 @@ impl Walk {
                 ports.filter(|p| u64::from(self.net.at(*p).nodes.0) == place.0 && out.is_none_or(|out| out == *p));
             let free = own.map(|port| self.free[port as usize]).max().unwrap_or_default();
             for resident in residents {
-                if free.max(resident.arrived) < end && !self.net.setup.has.outages {
+                // One that may not leave, or that leaves after the end of the source, is not lost.
+                let class = resident.packet.class;
+                let held = |port: &u8| port >> class & 1 == 1;
+                let held = out.map_or(!self.paused.is_empty(), |out| self.paused.get(&out).is_some_and(held));
+                if free.max(resident.arrived) < end && !self.net.setup.has.outages && !self.net.cut && !held {
                     self.lose(&resident, out);
                 }
             }

@@ -36,8 +36,8 @@ def certify(
 
     \b
     Examples:
-      fanin certify runs/incast/dcqcn
-      fanin certify runs/incast/dcqcn --json
+      fanin certify runs/captured
+      fanin certify runs/captured --json
     """
     from fanin.certifying import certify as certified
 

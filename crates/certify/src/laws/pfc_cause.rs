@@ -220,6 +220,13 @@ impl Cause {
     ) {
         let before = self.accounts.remove(&(port, class)).unwrap_or_else(|| vec![State::default()]);
         let info = net.at(port);
+        if matches!(net.setup.buffer, Buffer::PerPort(_))
+            && threshold(net, (port, class), used).most < 2 * net.setup.largest()
+        {
+            // Each packet pauses and resumes, several times in a picosecond.
+            self.accounts.insert((port, class), before);
+            return;
+        }
         let mine = |of: &&Event| match **of {
             Event::Comes { by, class: c, .. }
             | Event::Leaves { by, class: c, .. }

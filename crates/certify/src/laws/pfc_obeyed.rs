@@ -6,11 +6,21 @@ use crate::map::Map;
 use crate::net::Net;
 use crate::report::Tally;
 use fanin_units::Time;
+use std::collections::VecDeque;
 
 #[derive(Default)]
 pub struct Obeyed {
-    /// By port: since when each class is paused, and a resume that has not taken effect.
-    paused: Map<Port, [(Option<Time>, Time); 8]>,
+    /// By port and class.
+    paused: Map<Port, [Pauses; 8]>,
+}
+
+/// The pauses of a class.
+#[derive(Default)]
+struct Pauses {
+    /// Since when it is paused.
+    since: Option<Time>,
+    /// Frames that have not taken effect: when they do, and whether they pause.
+    coming: VecDeque<(Time, bool)>,
 }
 
 impl Law for Obeyed {
@@ -18,16 +28,8 @@ impl Law for Obeyed {
         let Kind::Pause { told, paused } = arrival.packet.kind else { return };
         let classes = self.paused.entry(arrival.at).or_default();
         for class in (0..8).filter(|class| told >> class & 1 == 1) {
-            let (since, until) = &mut classes[class];
-            let at = arrival.time + net.setup.response;
-            if paused >> class & 1 == 1 {
-                if since.is_none() || *until <= arrival.time {
-                    *since = since.filter(|_| *until > arrival.time).or(Some(at));
-                }
-                *until = Time::NEVER;
-            } else if since.is_some() {
-                *until = at;
-            }
+            let pauses = paused >> class & 1 == 1;
+            classes[class].coming.push_back((arrival.time + net.setup.response, pauses));
         }
     }
 
@@ -36,11 +38,19 @@ impl Law for Obeyed {
         if class == 0 || begin.packet.is_of_link() {
             return;
         }
-        let (since, until) = self.paused.get(&begin.port).map_or((None, Time::ZERO), |all| all[usize::from(class & 7)]);
-        // At the picosecond of a pause or resume either may come first.
-        let obeys =
-            since.is_none_or(|since| begin.time <= since + net.setup.tick || begin.time + net.setup.tick >= until);
-        tally.check(obeys, begin.time, &net.at(begin.port).name, || {
+        let mut since = None;
+        if let Some(of) = self.paused.get_mut(&begin.port).map(|all| &mut all[usize::from(class & 7)]) {
+            while let Some((at, pauses)) = of.coming.front().copied().filter(|(at, _)| *at < begin.time) {
+                of.coming.pop_front();
+                of.since = pauses.then(|| of.since.unwrap_or(at));
+            }
+            // At the picosecond of a frame either may come first.
+            let resumes = |(at, pauses): &(Time, bool)| !pauses && *at <= begin.time + net.setup.tick;
+            since = of
+                .since
+                .filter(|since| since.saturating_add(net.setup.tick) < begin.time && !of.coming.iter().any(resumes));
+        }
+        tally.check(since.is_none(), begin.time, &net.at(begin.port).name, || {
             format!("a packet of class {class} begins, which is paused since {}", since.unwrap_or_default())
         });
     }
