@@ -34,6 +34,8 @@ pub struct Net {
     pub facts: Facts,
     /// Whether the source ends before the run.
     pub cut: bool,
+    /// Packets that are in switches at the end, lost or not.
+    pub waiting: u64,
     /// Packets that left a switch while others like them were in it.
     pub doubts: u64,
     nodes: HashMap<String, u32>,

@@ -260,6 +260,8 @@ impl Walk {
                 let held = out.map_or(!self.paused.is_empty(), |out| self.paused.get(&out).is_some_and(held));
                 if free.max(resident.arrived) < end && !self.net.setup.has.outages && !self.net.cut && !held {
                     self.lose(&resident, out);
+                } else {
+                    self.net.waiting += 1;
                 }
             }
         }

@@ -134,7 +134,7 @@ proptest! {
         let report = certified(&network(&pauses));
         prop_assert_eq!(broken(&report), Vec::<&str>::new());
         prop_assert_eq!(report.packets, 4 * pauses.len() as u64);
-        for law in ["rate", "conserved", "unchanged", "order", "eager", "marks", "limits", "sequence"] {
+        for law in ["rate", "conserved", "unchanged", "order", "eager", "marks", "sequence"] {
             let of = report.laws.iter().find(|of| of.law == law).unwrap();
             prop_assert!(of.tally.checked > 0 && of.not_checked.is_none(), "{}", law);
         }
