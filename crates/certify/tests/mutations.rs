@@ -144,7 +144,8 @@ proptest! {
     fn one_fault_is_found(pauses in pauses(), fault in 0..10usize, place in any::<prop::sample::Index>()) {
         let mut all = network(&pauses);
         let of_switch = departures(&all);
-        let at = of_switch[place.index(of_switch.len() - 1)];
+        // What is lost right at the end of a capture may still wait.
+        let at = of_switch[place.index(of_switch.len() - 4)];
         let (expected, sorts): (&[&str], bool) = match fault {
             0 => {
                 all.remove(at);

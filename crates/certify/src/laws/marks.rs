@@ -30,6 +30,8 @@ struct Queue {
     before: u64,
     /// Packets whose queue at their departure is not known yet.
     open: VecDeque<Open>,
+    /// Whether nothing is left in it at the end.
+    empty: bool,
     /// How many of those have their least.
     measured: usize,
     drawn: Drawn,
@@ -92,6 +94,7 @@ impl Law for Marks {
         all.sort_by_key(|(place, _)| **place);
         for ((port, class), queue) in all {
             let (marking, name) = (net.marking(*port, *class), &net.at(*port).name);
+            queue.empty = net.waiting == 0 && !net.cut;
             queue.settle(Time::NEVER, (marking, name), tally);
             likely(queue.drawn, name, tally);
             let (count, expected, variance, marks) = queue.drawn;
@@ -138,7 +141,7 @@ impl Queue {
             let Some(open) = self.open.pop_front() else { break };
             self.measured -= 1;
             // What is left in the queue at the end never leaves: then the most is not known.
-            let most = if arrived == Time::NEVER { u64::MAX } else { self.gone - open.gone };
+            let most = if arrived == Time::NEVER && !self.empty { u64::MAX } else { self.gone - open.gone };
             self.judge(marking, (open.least, most), open.marked, (open.left, name), tally);
         }
     }
