@@ -33,7 +33,8 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev demo dev check test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
 	papers clean validate wheel sdist site site-serve \
-	frames docs pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying
+	frames docs pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying \
+	certify-faults
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -184,6 +185,9 @@ soak: setup-dev ## the property tests with many more random cases
 	seed=$(or $(SEED),$$(date +%s)); echo "the random cases of seed $$seed: make soak SEED=$$seed repeats them"; \
 	export FANIN_CASES=$(CASES_SOAK) PROPTEST_RNG_SEED=$$seed; \
 	cargo test --locked --quiet $(RUST_TESTS) && $(PYTEST) --hypothesis-seed=$$seed
+
+certify-faults: setup-dev ## plant 40 faults in a copy of the simulator, one at a time, and count those that `fanin certify` finds; ONLY=NAME
+	PYTHONPATH=tools $(BIN)/python -m faults $(if $(ONLY),--only "$(ONLY)")
 
 # Debug assertions and overflow checks are on, as in the tests.
 fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60

@@ -150,6 +150,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "fanin compare examples/incast.toml --out runs/a",
         "fanin compare examples/incast.toml --out runs/b",
         "fanin compare my.toml --out runs/my",
+        "fanin run my.toml --set 'measure.window=200 us' --set 'measure.drain_limit=1 ms' "
+        "--set \"measure.capture={ links = 'all', max_size = '100 MB' }\" --out runs/captured",
         "fanin run examples/collectives/all-reduce.toml --set 'traffic[0].pattern.size=400 KB' --out runs/all-reduce",
         "fanin sweep my.toml --loads 0.2,0.4 --set 'measure.window=1 ms' --out runs/loads",
         "fanin sweep my.toml --vary 'network.buffer.per_port=100 KB,225 KB' --vary traffic.queries.pattern.degree=2,4 "

@@ -38,6 +38,7 @@ USES: dict[str, set[str]] = {
     "own": {"experiment", "cc", "units"},
     "check": {"cc", "units"},
     "python": {
+        "certify",
         "check",
         "own",
         "wirelab",
@@ -53,6 +54,7 @@ USES: dict[str, set[str]] = {
     "wirelab": {"experiment", "record", "transport", "fabric", "engine", "endpoint", "cc", "units"},
     "fuzz": {"experiment", "formats", "record", "transport", "uet", "units", "wire"},
     "claims": set(),
+    "certify": {"units", "wire", "formats"},
 }
 PURE = ["units", "cc", "endpoint", "wire"]
 

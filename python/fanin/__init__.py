@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         schemes,
     )
     from fanin.causes import Why, why
+    from fanin.certifying import Certificate, certify
     from fanin.comparing import compare, every_scheme, load_comparison
     from fanin.comparison import Comparison
     from fanin.explanation import explain
@@ -69,6 +70,7 @@ __all__ = [
     "Ack",
     "AckFields",
     "Balancer",
+    "Certificate",
     "Choice",
     "Comparison",
     "Data",
@@ -108,6 +110,7 @@ __all__ = [
     "WhyCollective",
     "__version__",
     "bytes_in",
+    "certify",
     "check_scheme",
     "compare",
     "every_scheme",
@@ -136,6 +139,7 @@ _HOME = {
     "Ack": "_core",
     "AckFields": "_core",
     "Balancer": "_core",
+    "Certificate": "certifying",
     "Choice": "_core",
     "Comparison": "comparison",
     "Data": "_core",
@@ -175,6 +179,7 @@ _HOME = {
     "WhyCollective": "slow_collectives",
     "__version__": "_core",
     "bytes_in": "own_schemes",
+    "certify": "certifying",
     "check_scheme": "scheme_check",
     "compare": "comparing",
     "every_scheme": "comparing",

@@ -298,7 +298,18 @@ def ideals(
 def htsim_spec(matrix: str, topo: str | None, scheme: str, dialect: str | None) -> tuple[str, list[str]]:
     """The spec made of htsim's files as JSON, and the parts of them without a counterpart; raises `SpecError`."""
 
-def graphs_kind(path: str) -> Literal["goal", "chakra", "simai"] | None: ...
+def certify(path: str, facts: str) -> str:
+    """Holds the capture of a run folder against its spec and facts of its tables in JSON; raises `SpecError`."""
+
+def certify_trace(path: str, config: str) -> str:
+    """Holds a trace of the ns-3 HPCC simulator against the configuration of its run; raises `SpecError`."""
+
+def certify_laws() -> list[tuple[str, str]]:
+    """The name of each law of `certify`, and what it says."""
+
+def graphs_kind(path: str) -> Literal["goal", "chakra", "simai"] | None:
+    """The kind of a file of graphs; None for other files."""
+
 def graphs_check(path: str, groups: str | None = None) -> tuple[int, list[str]]:
     """The number of ranks of a schedule, or of traces by the one of any rank, and warnings; raises `SpecError`."""
 

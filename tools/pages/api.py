@@ -15,7 +15,13 @@ ROOT = Path(__file__).parents[2]
 LINE = 110
 """Longer signatures have a line per parameter."""
 
-CLASSES = ["fanin._core.Progress", "fanin._core.ArrowTable", "fanin._core.SchemeRow"]
+CLASSES = [
+    "fanin._core.Progress",
+    "fanin._core.ArrowTable",
+    "fanin._core.SchemeRow",
+    "fanin.certifying.Law",
+    "fanin.certifying.Violation",
+]
 """Classes of objects that the package passes to callers."""
 
 TYPES = [

@@ -46,6 +46,7 @@ NAV: list[dict[str, str | list[str]]] = [
             "docs/pfc.md",
             "docs/wire.md",
             "docs/traces.md",
+            "docs/certify.md",
             "docs/ns3-hpcc.md",
             "docs/htsim.md",
             "docs/collectives.md",

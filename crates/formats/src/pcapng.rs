@@ -12,10 +12,11 @@
 //! | interface statistics | packets seen and left out, and a comment where some were |
 //!
 //! [`Reader`] accepts any bytes, in both byte orders, and returns the same four; blocks of other types are skipped.
+//! [`read`] does the same for a file of any length, a block at a time.
 
 use crate::Error;
 use fanin_units::{Rate, Time};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 const SECTION: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;
@@ -249,6 +250,8 @@ pub struct Reader<'a> {
     file: &'a str,
     bytes: &'a [u8],
     at: usize,
+    /// Bytes of the file before these.
+    before: u64,
     big_endian: bool,
     /// Time stamps' units of the section's interfaces.
     units: Vec<u8>,
@@ -259,11 +262,11 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A reader of these bytes; `file` is the name in errors.
     pub fn new(file: &'a str, bytes: &'a [u8]) -> Self {
-        Self { file, bytes, at: 0, big_endian: false, units: Vec::new(), broken: false }
+        Self { file, bytes, at: 0, before: 0, big_endian: false, units: Vec::new(), broken: false }
     }
 
     fn wrong(&self, what: impl std::fmt::Display) -> Error {
-        Error { file: self.file.to_string(), line: 0, what: format!("byte {}: {what}", self.at) }
+        Error { file: self.file.to_string(), line: 0, what: format!("byte {}: {what}", self.before + self.at as u64) }
     }
 
     fn u16(&self, bytes: &[u8], at: usize) -> Option<u16> {
@@ -293,8 +296,8 @@ impl<'a> Reader<'a> {
                 [0x4D, 0x3C, 0x2B, 0x1A] => false,
                 _ => return Err(self.wrong("no byte order: a section has the number 0x1A2B3C4D at its byte 8")),
             };
-        } else if self.at == 0 {
-            return Err(self.wrong("this is not a pcapng file: one starts with the bytes 0A 0D 0D 0A"));
+        } else if self.at == 0 && self.before == 0 {
+            return Err(self.wrong(NO_CAPTURE));
         }
         let len = self.u32(rest, 4).ok_or_else(|| self.wrong(cut))? as usize;
         if len < 12 || !len.is_multiple_of(4) {
@@ -411,6 +414,50 @@ impl<'a> Iterator for Reader<'a> {
             }
         }
         None
+    }
+}
+
+const NO_CAPTURE: &str = "this is not a pcapng file: one starts with the bytes 0A 0D 0D 0A";
+
+/// Bytes of the largest block that [`read`] accepts.
+const LARGEST_BLOCK: usize = 1 << 24;
+
+/// Reads a capture of any length from `from`, and gives each block to `each` until that returns false. The memory is
+/// that of the largest block. `file` is the name in errors.
+///
+/// # Errors
+/// If the file cannot be read or is no capture; what came before has been given to `each`.
+pub fn read<R: Read>(file: &str, mut from: R, mut each: impl FnMut(Block<'_>) -> bool) -> Result<(), Error> {
+    let (mut bytes, mut before, mut big_endian, mut units) = (Vec::new(), 0u64, false, Vec::new());
+    loop {
+        bytes.clear();
+        let wrong = |what: String| Error { file: file.to_string(), line: 0, what: format!("byte {before}: {what}") };
+        let io = |error: io::Error| wrong(error.to_string());
+        // Kind, length, and the byte order of a section.
+        (&mut from).take(12).read_to_end(&mut bytes).map_err(io)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if before == 0 && !bytes.starts_with(&SECTION.to_le_bytes()) {
+            return Err(wrong(NO_CAPTURE.into()));
+        }
+        if let (Some(length), Some(magic)) = (bytes.get(4..8), bytes.get(8..12)) {
+            let order =
+                if bytes.starts_with(&SECTION.to_le_bytes()) { magic == MAGIC.to_be_bytes() } else { big_endian };
+            let length: [u8; 4] = length.try_into().unwrap_or_default();
+            let length = if order { u32::from_be_bytes(length) } else { u32::from_le_bytes(length) } as usize;
+            if length > LARGEST_BLOCK {
+                return Err(wrong(format!("a block of {length} B; this reads blocks of at most {LARGEST_BLOCK} B")));
+            }
+            (&mut from).take(length.saturating_sub(12) as u64).read_to_end(&mut bytes).map_err(io)?;
+        }
+        let mut reader = Reader { file, bytes: &bytes, at: 0, before, big_endian, units, broken: false };
+        let block = reader.block()?;
+        (big_endian, units) = (reader.big_endian, reader.units);
+        if block.is_some_and(|block| !each(block)) {
+            return Ok(());
+        }
+        before += bytes.len() as u64;
     }
 }
 

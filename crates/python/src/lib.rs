@@ -2,6 +2,7 @@
 //! in `python/fanin/_core.pyi`.
 
 mod arrow;
+mod certify;
 mod endpoint;
 mod errors;
 mod graphs;
@@ -806,6 +807,8 @@ fn columns() -> String {
 /// The native module.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::certify::{certify, certify_laws, certify_trace};
     #[pymodule_export]
     use super::endpoint::WireEndpoint;
     use super::errors::{LimitError, SpecError};

@@ -35,7 +35,21 @@ from typing import Annotated
 import typer
 
 from fanin import _core, own_schemes, run_files, stopping
-from fanin.cli import errors, gen, others, results, runs, schemes, specs, studies, sweeps, tuning, watching, wire
+from fanin.cli import (
+    certifying,
+    errors,
+    gen,
+    others,
+    results,
+    runs,
+    schemes,
+    specs,
+    studies,
+    sweeps,
+    tuning,
+    watching,
+    wire,
+)
 from fanin.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -104,7 +118,7 @@ def _all(
         ctx.with_resource(run_files.unverified())
 
 
-for module in (runs, others, sweeps, tuning, specs, watching, schemes, results):
+for module in (runs, others, sweeps, tuning, specs, watching, schemes, results, certifying):
     module.add_to(app)
 for installed in entry_points(group="fanin.commands"):
     installed.load()(app)

@@ -154,3 +154,34 @@ proptest! {
         prop_assert!(fuzz(&bytes[..cut.index(bytes.len() + 1)]) <= 14);
     }
 }
+
+#[test]
+fn a_capture_is_read_from_a_stream_as_from_memory() {
+    let mut writer = Writer::new(Vec::new(), 1 << 20).unwrap();
+    let port = writer.interface("a>b", Rate::from_gbps(10), 64).unwrap();
+    for time in 0..3 {
+        writer.packet(port, Time::from_ns(time), &[7; 61], 100).unwrap();
+    }
+    let bytes = writer.finish(Time::from_us(1)).unwrap();
+    let text = |block: Block<'_>| format!("{block:?}");
+    let whole: Vec<String> = Reader::new("x", &bytes).map(|block| text(block.unwrap())).collect();
+    let mut parts = Vec::new();
+    read("x", &bytes[..], |block| {
+        parts.push(text(block));
+        true
+    })
+    .unwrap();
+    assert_eq!(parts, whole);
+    // It ends where the reader wants to, and says where a file breaks off.
+    let mut seen = 0;
+    let mut stop = |_: Block<'_>| {
+        seen += 1;
+        seen < 3
+    };
+    assert_eq!(read("x", &bytes[..], &mut stop), Ok(()));
+    assert_eq!(seen, 3);
+    let cut = read("x", &bytes[..bytes.len() - 5], |_| true).unwrap_err();
+    assert!(cut.what.contains("ends inside a block"), "{cut}");
+    let none = read("x", &b"a text"[..], |_| true).unwrap_err();
+    assert!(none.what.contains("not a pcapng file"), "{none}");
+}

@@ -50,10 +50,7 @@ fn a_collective_becomes_messages_and_what_waits_for_it_still_does() {
     while source.next(&mut node) == Ok(true) {
         nodes.push(node.clone());
     }
-    assert_eq!(
-        (nodes[6].after_end.clone(), nodes[7].id, nodes[7].after_end.clone()),
-        (vec![8], 8, vec![1, 3, 5])
-    );
+    assert_eq!((nodes[6].after_end.clone(), nodes[7].id, nodes[7].after_end.clone()), (vec![8], 8, vec![1, 3, 5]));
 }
 
 #[test]
