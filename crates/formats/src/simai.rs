@@ -1,10 +1,11 @@
-//! Workloads of SimAI, which AICB writes: the layers of a model in order, and what each computes and communicates in the
-//! forward pass, for the gradient of its input and for that of its weights.
+//! Workloads of SimAI, which AICB writes: the layers of a model in order, and what each computes and communicates in
+//! the forward pass, for the gradient of its input and for that of its weights.
 //!
-//! Line 1 has a policy and keys, line 2 the number of layers, and each further line a layer. What waits for what follows
-//! from the policy, as in that program (Workload.cc and Layer.cc), which passes over the file once: a file of several
-//! micro-batches has their layers one after another, so `ga` and `vpp` say nothing more. Groups are those of its
-//! MockNcclGroup.cc. Collectives that run at once share the network; that program's queues of them are not modelled.
+//! Line 1 has a policy and keys, line 2 the number of layers, and each further line a layer. What waits for what
+//! follows from the policy, as in that program (Workload.cc and Layer.cc), which passes over the file once: a file of
+//! several micro-batches has their layers one after another, so `ga` and `vpp` say nothing more. Groups are those of
+//! its MockNcclGroup.cc. Collectives that run at once share the network; that program's queues of them are not
+//! modelled.
 
 mod order;
 mod read;

@@ -4,10 +4,10 @@ use super::draft::{Draft, at_least, product, total};
 use super::{Cable, Graph, TopologyError};
 
 /// Servers with GPUs "gpu0.0", "gpu0.1" and so on (server, place), which are the hosts. Place g of each server is on
-/// rail g modulo `rails`. The servers are divided into segments; in each, a rail has a leaf for each set of leaves, called
-/// "leaf0.1.2" (set, rail, segment). A GPU has a link to its rail's leaf in each set. Sets are planes, each with spines
-/// of its own ("spine0.0": plane, number), times the leaves of a GPU in a plane. A server may have an NV switch, "nv0",
-/// with a link to each of its GPUs; it leads nowhere else.
+/// rail g modulo `rails`. The servers are divided into segments; in each, a rail has a leaf for each set of leaves,
+/// called "leaf0.1.2" (set, rail, segment). A GPU has a link to its rail's leaf in each set. Sets are planes, each with
+/// spines of its own ("spine0.0": plane, number), times the leaves of a GPU in a plane. A server may have an NV switch,
+/// "nv0", with a link to each of its GPUs; it leads nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rails {
     /// Number of servers, at least 1.
