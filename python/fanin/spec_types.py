@@ -600,6 +600,40 @@ class TopologyClos(TypedDict, total=False):
     """Uplinks per ToR."""
 
 
+class TopologyRails(TypedDict, total=False):
+    """Servers of GPUs gpu0.0, gpu0.1, ... (server, place), which are the hosts; inside a server NVLink over a switch
+    nv0, ..., between servers leaves leaf0.0.0, ... (set, rail, segment) and spines spine0.0, ... (plane, number). Place
+    g of each server is on rail g modulo `rails`. See collectives.md."""
+
+    delay: Required[Time]
+    """Propagation delay of these links."""
+    fabric_delay: Time
+    """Propagation delay between leaf and spine. Default: `delay`."""
+    fabric_link: Rate
+    """Rate between leaf and spine. Default: `link`."""
+    gpus: Required[int]
+    """GPUs of a server, each with a network interface of its own."""
+    kind: Required[Literal["rails"]]
+    link: Required[Rate]
+    """Rate of the link of a GPU to each of its leaves."""
+    nvlink: Rate
+    """Rate of NVLink, between each GPU and the switch of its server. Default: there is none."""
+    nvlink_delay: Time
+    """Propagation delay of these links. Default: 25 ns, as SimAI's files have it."""
+    planes: int
+    """Networks without common links; a GPU is in each of them. Default: 1."""
+    rails: int
+    """Rails: a divisor of `gpus`. With 1, all GPUs of a server are on the same leaf. Default: `gpus`."""
+    segment: int
+    """Servers that share their leaves. Default: all."""
+    servers: Required[int]
+    """Number of servers."""
+    spines: Required[int]
+    """Spines of each plane, each with a link to all its leaves. 0 where one leaf has all GPUs."""
+    tors: int
+    """Leaves of a GPU in each plane; 2 is called dual ToR. Default: 1."""
+
+
 class TopologyRccTree(TypedDict, total=False):
     """The tree of RCC section 6.2: 1,000 hosts at 1 Gb/s in 40 racks, 25 Gb/s to one core switch, 40 us per link."""
 
@@ -657,6 +691,7 @@ Topology = (
     | TopologyFatTree
     | TopologyHpccFatTree
     | TopologyClos
+    | TopologyRails
     | TopologyRccTree
     | TopologyGraph
     | TopologyFile
@@ -1113,7 +1148,8 @@ class PatternChakra(TypedDict, total=False):
     chunk: Bytes
     """Largest message of a collective."""
     file: Required[str]
-    """The trace of any rank, `PREFIX.RANK.et`, relative to the spec's folder; the others have the same prefix."""
+    """The file, relative to the spec's folder. Of Chakra the trace of any rank, `PREFIX.RANK.et`; the others have the
+    same prefix."""
     groups: str
     """Process groups that the traces name and do not define: a JSON file like `{"1": [0, 1], "2": [2, 3]}`, relative to
     the spec's folder, as ASTRA-sim reads it. Default: none."""
@@ -1127,7 +1163,39 @@ class PatternChakra(TypedDict, total=False):
     server: int
     """Ranks of a server."""
     slots: Slots
-    """Which nodes of a rank wait for each other. Default: "astra-sim"."""
+    """Which nodes of a rank wait for each other. Default: "astra-sim" for traces, none in a workload."""
+    slow: Slow
+    """Ranks whose computations take longer. Default: none."""
+    window: int
+    """Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all."""
+
+
+class PatternSimai(TypedDict, total=False):
+    """The work of a workload file of SimAI (AICB), with collectives as messages; see collectives.md."""
+
+    algorithm: str
+    """The algorithm of those collectives that have one of this name; others have their default."""
+    channels: int
+    """Channels of each collective."""
+    chunk: Bytes
+    """Largest message of a collective."""
+    file: Required[str]
+    """The file, relative to the spec's folder. Of Chakra the trace of any rank, `PREFIX.RANK.et`; the others have the
+    same prefix."""
+    groups: str
+    """Process groups that the traces name and do not define: a JSON file like `{"1": [0, 1], "2": [2, 3]}`, relative to
+    the spec's folder, as ASTRA-sim reads it. Default: none."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["simai"]]
+    placement: Placement
+    """Which rank gets which host."""
+    send_done: SendDone
+    """When a send ends."""
+    server: int
+    """Ranks of a server."""
+    slots: Slots
+    """Which nodes of a rank wait for each other. Default: "astra-sim" for traces, none in a workload."""
     slow: Slow
     """Ranks whose computations take longer. Default: none."""
     window: int
@@ -1239,6 +1307,7 @@ Pattern = (
     | PatternTraining
     | PatternGoal
     | PatternChakra
+    | PatternSimai
     | PatternLong
     | PatternQuery
     | PatternList
