@@ -28,6 +28,8 @@ def main() -> None:
     for scheme in (preset["id"] for preset in _core.schemes()):
         if scheme != "ndp":
             fanin.run(ROOT / "examples" / "incast.toml", scheme=scheme, set=short, threads=1, progress=False)
+    own = 'network.buffer.by_rate=[{ rate = "10 Gbps", per_port = "225 KB" }]'
+    fanin.run(ROOT / "examples" / "incast.toml", scheme="dcqcn", set=[*short, own], threads=1, progress=False)
     sprayed = Path(fanin.__file__).parent / "templates" / "spraying.toml"
     for scheme in ("ndp", "nscc", "rccc"):
         few = ["network.topology.k=4", 'traffic[0].rdma.ack_chunk="16 KB"', "traffic[0].size.fixed=500 KB"]

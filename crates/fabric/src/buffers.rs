@@ -12,8 +12,8 @@ use fanin_engine::prefetch;
 /// The accounts of all switches of a partition.
 pub(crate) struct Buffers {
     plan: Plan,
-    /// The limit of each class, where it is the same at all ports.
-    limits: Vec<Option<Limit>>,
+    /// Whether limits depend on the rate of a port.
+    by_rate: bool,
     /// The pools of each switch, as many as in the plan.
     pools: Vec<Pool>,
     /// Bytes held per ingress port and class.
@@ -68,8 +68,6 @@ impl Buffers {
         let needed = |p: &Port| pfc::headroom(p.rate, (p.delay, response), largest as u64, pause);
         let headroom = |p: &Port| wanted.unwrap_or_else(|| needed(p));
         let plan = Plan::new(&config.buffer, &config.buffer_by_rate, &config.classes, &config.packet);
-        let same = |class: usize| plan.by_rate.iter().all(|(_, limits)| limits[class] == plan.limits[class]);
-        let limits = plan.limits.iter().enumerate().map(|(class, limit)| same(class).then_some(*limit)).collect();
         let mut pools = Vec::with_capacity(switches.len() * plan.pools.len());
         for of_switch in switches {
             let per_class: u64 = of_switch.iter().map(|p| headroom(&ports[p.ix()])).sum();
@@ -90,8 +88,8 @@ impl Buffers {
             leaving: vec![None; if config.release == Release::LastBit { ports.len() } else { 0 }],
             lossless: config.classes_with(|class| class.lossless),
             headers: config.trimming.map_or(u64::MAX, |trimming| trimming.headers),
+            by_rate: !plan.by_rate.is_empty(),
             plan,
-            limits,
             pools,
             classes,
             largest,
@@ -123,13 +121,12 @@ impl Buffers {
 
     /// The limit of a class at a port.
     #[inline(always)]
-    fn limit(&self, port: PortIx, class: usize) -> Limit {
-        self.limits[class].unwrap_or_else(|| self.limit_by_rate(port, class))
-    }
-
-    #[cold]
-    fn limit_by_rate(&self, port: PortIx, class: usize) -> Limit {
-        self.plan.limits_of(self.ingress[port.ix() * self.classes + class].row.into())[class]
+    fn limit<const BY_RATE: bool>(&self, port: PortIx, class: usize) -> Limit {
+        if BY_RATE {
+            self.plan.limits_of(self.ingress[port.ix() * self.classes + class].row.into())[class]
+        } else {
+            self.plan.limits[class]
+        }
     }
 
     #[inline(always)]
@@ -141,9 +138,22 @@ impl Buffers {
     /// too high, so where that could change the decision, the result is [`Admission::Inexact`] unless they are `exact`.
     #[inline(always)]
     pub fn admit(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
+        if self.by_rate {
+            return self.admit_by_rate(egress, request, exact);
+        }
+        self.admit_within::<false>(egress, request, exact)
+    }
+
+    #[inline(never)]
+    fn admit_by_rate(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
+        self.admit_within::<true>(egress, request, exact)
+    }
+
+    #[inline(always)]
+    fn admit_within<const BY_RATE: bool>(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
         let Request { switch, ingress, class, wire, out, leaves_in } = *request;
         if self.lossless & 1 << class == 0 {
-            match self.limit(out, class) {
+            match self.limit::<BY_RATE>(out, class) {
                 // Only control comes here, where packets are trimmed.
                 Limit::None if class == 0 && egress.queue(out, 0).bytes + wire > self.headers => {
                     return Admission::Dropped(DropCause::Buffer);
@@ -165,8 +175,8 @@ impl Buffers {
             }
             return Admission::Admitted;
         }
+        let limit = self.limit::<BY_RATE>(ingress, class);
         let reserved = self.held(ingress, class).reserved;
-        let limit = self.limit(ingress, class);
         let pauses_at = match limit {
             Limit::None => return Admission::Admitted,
             Limit::Credits => return Admission::Credited,
@@ -196,19 +206,32 @@ impl Buffers {
     /// it is that of every packet.
     #[inline(always)]
     pub fn release(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
+        if self.by_rate {
+            return self.release_by_rate(packet);
+        }
+        self.release_within::<false>(packet)
+    }
+
+    #[inline(never)]
+    fn release_by_rate(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
+        self.release_within::<true>(packet)
+    }
+
+    #[inline(always)]
+    fn release_within<const BY_RATE: bool>(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
         if packet.ingress() == u32::MAX || packet.class() == 0 {
             return None;
         }
         let (ingress, class, wire) = (PortIx(packet.ingress()), packet.ingress_class(), packet.wire() as u64);
+        let limit = self.limit::<BY_RATE>(ingress, class);
         if self.lossless & 1 << class == 0 {
             // It is the same pool at ports of all rates.
-            if let Limit::Pool { pool, .. } = self.plan.limits[class] {
+            if let Limit::Pool { pool, .. } = limit {
                 let switch = self.held(ingress, class).switch;
                 self.pool(switch, pool).used -= wire;
             }
             return None;
         }
-        let limit = self.limit(ingress, class);
         match limit {
             Limit::None => return None,
             Limit::Credits => return Some((ingress, class)),
@@ -269,7 +292,7 @@ impl Buffers {
     pub fn most_of(&self, ingress: PortIx, class: usize) -> u64 {
         let held = &self.ingress[ingress.ix() * self.classes + class];
         let lossless = self.lossless & 1 << class != 0;
-        match self.limit(ingress, class) {
+        match self.limit::<true>(ingress, class) {
             Limit::None | Limit::Credits => u64::MAX,
             Limit::Port { bytes, .. } if lossless => bytes.saturating_sub(held.reserved),
             Limit::Port { bytes, .. } => bytes,
