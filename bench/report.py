@@ -184,7 +184,7 @@ def scale_picture(path: Path) -> None:
                           ha="center", fontsize=8, color=color)  # fmt: skip
     axes.set_xscale("log")
     axes.set_ylim(0, 1.1)
-    axes.set(xlabel="hosts (log scale)", ylabel="packet-hops per second, share of that with 128 hosts")
+    axes.set(xlabel="hosts (log scale)", ylabel="packet-hops/s, share of that with 128 hosts")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize=8)
     figure.savefig(path, dpi=110)

@@ -7,134 +7,16 @@
 //! its MockNcclGroup.cc. Collectives that run at once share the network; that program's queues of them are not
 //! modelled.
 
+mod layers;
 mod order;
 mod read;
 
 use crate::{Error, Warning};
 use fanin_graph::job::Groups;
-use fanin_graph::{Kind, Node, Operation, Source};
+use fanin_graph::{Kind, Node, Source};
+use layers::{Layer, POLICIES, Shape};
 use order::Step;
 use std::sync::Arc;
-
-/// The order of passes over the layers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Policy {
-    Data,
-    Model,
-    /// `HYBRID_TRANSFORMER`, also with `_FWD_IN_BCKWD`, which computes layers again from a checkpoint.
-    Transformer,
-    /// `HYBRID_DATA_MODEL`, `HYBRID_MODEL_DATA` and `HYBRID_CUSTOMIZED`.
-    Hybrid,
-    Dlrm,
-    DlrmEnhanced,
-    Micro,
-    Inference,
-}
-
-/// Their names in files.
-const POLICIES: [(&str, Policy); 11] = [
-    ("HYBRID_TRANSFORMER_FWD_IN_BCKWD", Policy::Transformer),
-    ("HYBRID_TRANSFORMER", Policy::Transformer),
-    ("DATA", Policy::Data),
-    ("MODEL", Policy::Model),
-    ("HYBRID_DATA_MODEL", Policy::Hybrid),
-    ("HYBRID_MODEL_DATA", Policy::Hybrid),
-    ("HYBRID_CUSTOMIZED", Policy::Hybrid),
-    ("HYBRID_DLRM", Policy::Dlrm),
-    ("HYBRID_DLRM_ENHANCED", Policy::DlrmEnhanced),
-    ("MICRO", Policy::Micro),
-    ("DISTRIBUTED_INFERENCE", Policy::Inference),
-];
-
-/// A part of a layer's work, in the order of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Forward,
-    Input,
-    Weight,
-}
-
-impl Phase {
-    fn name(self) -> &'static str {
-        ["forward", "input gradient", "weight gradient"][self as usize]
-    }
-}
-
-/// The ranks of a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Among {
-    Tensor,
-    Data,
-    Expert,
-    DataOfExperts,
-}
-
-/// A computation, and the collective behind it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Part {
-    ns: u64,
-    collective: Option<(Operation, Among, u64)>,
-}
-
-#[derive(Clone, Debug)]
-struct Layer {
-    name: String,
-    line: u32,
-    parts: [Part; 3],
-    /// Time behind each of its collectives.
-    update_ns: u64,
-}
-
-/// How the ranks are divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
-    ranks: u32,
-    tensor: u32,
-    pipeline: u32,
-    expert: u32,
-}
-
-impl Shape {
-    fn data(&self) -> u32 {
-        self.ranks / self.tensor / self.pipeline
-    }
-
-    /// How many ranks such a group has.
-    fn size(&self, among: Among) -> u32 {
-        match among {
-            Among::Tensor => self.tensor,
-            Among::Data => self.data(),
-            Among::Expert => self.expert,
-            Among::DataOfExperts => self.data() / self.expert,
-        }
-    }
-
-    /// The number of a rank's group of a kind; those of all kinds differ.
-    fn group(&self, among: Among, rank: u32) -> u32 {
-        let (tensor_group, place) = (rank / self.tensor, rank % self.tensor);
-        let here = match among {
-            Among::Tensor => tensor_group,
-            Among::Data => rank % (self.ranks / self.data()),
-            Among::Expert => tensor_group / self.expert * self.tensor + place,
-            Among::DataOfExperts => tensor_group % self.expert * self.tensor + place,
-        };
-        // Group 0 has all ranks.
-        1 + among as u32 * self.ranks + here
-    }
-
-    /// All groups of more than one rank, by number.
-    fn groups(&self) -> Groups {
-        let mut groups = Groups::new();
-        for among in [Among::Tensor, Among::Data, Among::Expert, Among::DataOfExperts] {
-            // Of several pipelines a group of experts is no part of one stage.
-            let defined = among != Among::DataOfExperts || self.pipeline == 1;
-            for rank in (0..self.ranks).filter(|_| defined && self.size(among) > 1) {
-                groups.entry(self.group(among, rank)).or_default().push(rank);
-            }
-        }
-        groups
-    }
-}
 
 /// A workload.
 #[derive(Clone, Debug)]

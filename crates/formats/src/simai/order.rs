@@ -1,7 +1,7 @@
 //! What waits for what: the loops of SimAI's Workload.cc as edges.
 
+use super::layers::{Among, Layer, Phase, Policy, Shape};
 use super::read::Read;
-use super::{Among, Layer, Phase, Policy, Shape};
 use fanin_graph::Operation;
 
 /// A node, the same at each rank but for its group.

@@ -1,6 +1,6 @@
 //! The text of a workload.
 
-use super::{Among, Layer, POLICIES, Part, Phase, Policy, Shape};
+use super::layers::{Among, Layer, POLICIES, Part, Phase, Policy, Shape};
 use crate::Error;
 use crate::text::{Word, Words};
 use fanin_graph::{LARGEST, LONGEST, Operation};

@@ -1,3 +1,4 @@
+use super::layers::Among;
 use super::*;
 use fanin_graph::collectives::Method;
 use fanin_graph::{Holds, Job, Rules};
