@@ -12,8 +12,9 @@ use fanin_engine::prefetch;
 /// The accounts of all switches of a partition.
 pub(crate) struct Buffers {
     plan: Plan,
-    /// Whether limits depend on the rate of a port.
-    by_rate: bool,
+    /// The limit of each class, as admission looks at it. Where limits depend on the rate of a port it is that of
+    /// credits, which such a network cannot have: a case of its own that costs the others nothing.
+    limits: Vec<Limit>,
     /// The pools of each switch, as many as in the plan.
     pools: Vec<Pool>,
     /// Bytes held per ingress port and class.
@@ -88,7 +89,7 @@ impl Buffers {
             leaving: vec![None; if config.release == Release::LastBit { ports.len() } else { 0 }],
             lossless: config.classes_with(|class| class.lossless),
             headers: config.trimming.map_or(u64::MAX, |trimming| trimming.headers),
-            by_rate: !plan.by_rate.is_empty(),
+            limits: if plan.by_rate.is_empty() { plan.limits.clone() } else { vec![Limit::Credits; classes] },
             plan,
             pools,
             classes,
@@ -120,13 +121,13 @@ impl Buffers {
     }
 
     /// The limit of a class at a port.
-    #[inline(always)]
-    fn limit<const BY_RATE: bool>(&self, port: PortIx, class: usize) -> Limit {
-        if BY_RATE {
-            self.plan.limits_of(self.ingress[port.ix() * self.classes + class].row.into())[class]
-        } else {
-            self.plan.limits[class]
-        }
+    fn limit_at(&self, port: PortIx, class: usize) -> Limit {
+        self.plan.limits_of(self.ingress[port.ix() * self.classes + class].row.into())[class]
+    }
+
+    /// Whether limits depend on the rate of a port.
+    fn by_rate(&self) -> bool {
+        !self.plan.by_rate.is_empty()
     }
 
     #[inline(always)]
@@ -138,26 +139,27 @@ impl Buffers {
     /// too high, so where that could change the decision, the result is [`Admission::Inexact`] unless they are `exact`.
     #[inline(always)]
     pub fn admit(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
-        if self.by_rate {
-            return self.admit_by_rate(egress, request, exact);
-        }
-        self.admit_within::<false>(egress, request, exact)
+        self.admit_within(self.limits[request.class], egress, request, exact)
     }
 
+    /// Where limits depend on the rate of a port; there are none of credits.
     #[inline(never)]
     fn admit_by_rate(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
-        self.admit_within::<true>(egress, request, exact)
+        let Request { ingress, class, out, .. } = *request;
+        let port = if self.lossless & 1 << class == 0 { out } else { ingress };
+        self.admit_within(self.limit_at(port, class), egress, request, exact)
     }
 
     #[inline(always)]
-    fn admit_within<const BY_RATE: bool>(&mut self, egress: &Egress, request: &Request, exact: bool) -> Admission {
+    fn admit_within(&mut self, limit: Limit, egress: &Egress, request: &Request, exact: bool) -> Admission {
         let Request { switch, ingress, class, wire, out, leaves_in } = *request;
         if self.lossless & 1 << class == 0 {
-            match self.limit::<BY_RATE>(out, class) {
+            match limit {
                 // Only control comes here, where packets are trimmed.
                 Limit::None if class == 0 && egress.queue(out, 0).bytes + wire > self.headers => {
                     return Admission::Dropped(DropCause::Buffer);
                 }
+                Limit::Credits if self.by_rate() => return self.admit_by_rate(egress, request, exact),
                 Limit::None | Limit::Credits => {}
                 Limit::Port { bytes, classes } => {
                     if egress.queued_in(out, classes) + wire > bytes {
@@ -175,10 +177,10 @@ impl Buffers {
             }
             return Admission::Admitted;
         }
-        let limit = self.limit::<BY_RATE>(ingress, class);
         let reserved = self.held(ingress, class).reserved;
         let pauses_at = match limit {
             Limit::None => return Admission::Admitted,
+            Limit::Credits if self.by_rate() => return self.admit_by_rate(egress, request, exact),
             Limit::Credits => return Admission::Credited,
             Limit::Port { bytes, .. } => bytes.saturating_sub(reserved),
             Limit::Pool { pool, alpha } => self.pool(switch, pool).pause_threshold(alpha),
@@ -206,26 +208,13 @@ impl Buffers {
     /// it is that of every packet.
     #[inline(always)]
     pub fn release(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
-        if self.by_rate {
-            return self.release_by_rate(packet);
-        }
-        self.release_within::<false>(packet)
-    }
-
-    #[inline(never)]
-    fn release_by_rate(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
-        self.release_within::<true>(packet)
-    }
-
-    #[inline(always)]
-    fn release_within<const BY_RATE: bool>(&mut self, packet: &Queued) -> Option<(PortIx, usize)> {
         if packet.ingress() == u32::MAX || packet.class() == 0 {
             return None;
         }
         let (ingress, class, wire) = (PortIx(packet.ingress()), packet.ingress_class(), packet.wire() as u64);
-        let limit = self.limit::<BY_RATE>(ingress, class);
+        // The kind, and the pool, are the same at ports of all rates.
+        let limit = self.plan.limits[class];
         if self.lossless & 1 << class == 0 {
-            // It is the same pool at ports of all rates.
             if let Limit::Pool { pool, .. } = limit {
                 let switch = self.held(ingress, class).switch;
                 self.pool(switch, pool).used -= wire;
@@ -246,7 +235,7 @@ impl Buffers {
         if !held.paused {
             return None;
         }
-        let threshold = match limit {
+        let threshold = match self.limit_at(ingress, class) {
             Limit::None | Limit::Credits => u64::MAX,
             Limit::Port { bytes, .. } => bytes.saturating_sub(held.reserved),
             Limit::Pool { pool, alpha } => self.pool(held.switch, pool).pause_threshold(alpha),
@@ -292,7 +281,7 @@ impl Buffers {
     pub fn most_of(&self, ingress: PortIx, class: usize) -> u64 {
         let held = &self.ingress[ingress.ix() * self.classes + class];
         let lossless = self.lossless & 1 << class != 0;
-        match self.limit::<true>(ingress, class) {
+        match self.limit_at(ingress, class) {
             Limit::None | Limit::Credits => u64::MAX,
             Limit::Port { bytes, .. } if lossless => bytes.saturating_sub(held.reserved),
             Limit::Port { bytes, .. } => bytes,
