@@ -67,9 +67,11 @@ def test_reordering_and_what_was_sent_again_are_told_where_there_is_any(tmp_path
         progress=False,
     )
     head, rows, _ = table.grid_table(swept)
-    assert head[-2:] == ["reordered", "resent"]
-    assert rows[0][-2:] == ["0.00 %", "0"]
-    assert rows[1][-2:] == [table.share(row.reordered_packets), table.count(resent)]
+    # Numbers of parts that vary follow.
+    at = list(head).index("reordered")
+    assert head[at + 1] == "resent"
+    assert rows[0][at : at + 2] == ["0.00 %", "0"]
+    assert rows[1][at : at + 2] == [table.share(row.reordered_packets), table.count(resent)]
     assert swept.table()["packets_resent"].to_list() == [0, resent]
 
 
