@@ -41,15 +41,22 @@ pub struct Plan {
 
 impl Plan {
     /// The buffers of a network. At ports of the rates of `by_rate` another buffer of the same kind holds, with as many
-    /// bytes if it is a pool.
+    /// bytes if it is a pool; one of another kind counts for nothing.
     pub fn new(
         buffer: &BufferPolicy,
         by_rate: &[(Rate, BufferPolicy)],
         classes: &[ClassConfig],
         packet: &PacketSizes,
     ) -> Self {
+        let alike = |(_, other): &&(Rate, BufferPolicy)| {
+            matches!(
+                (buffer, other),
+                (BufferPolicy::PerPort { .. }, BufferPolicy::PerPort { .. })
+                    | (BufferPolicy::Pooled { .. }, BufferPolicy::Pooled { .. })
+            )
+        };
         let of_rate = |(rate, buffer): &(Rate, BufferPolicy)| (*rate, Self::of_all(buffer, classes, packet).limits);
-        Self { by_rate: by_rate.iter().map(of_rate).collect(), ..Self::of_all(buffer, classes, packet) }
+        Self { by_rate: by_rate.iter().filter(alike).map(of_rate).collect(), ..Self::of_all(buffer, classes, packet) }
     }
 
     /// The limit of a class at ports of a rate.
