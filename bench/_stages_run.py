@@ -33,7 +33,8 @@ def main() -> None:
     simulate = _core.run
 
     def run(spec: Any, flows: Any, watch: Callable[[Any], bool], *rest: Any) -> Any:
-        at, first = time.perf_counter(), []
+        at = time.perf_counter()
+        first: list[float] = []
 
         def look(state: Any) -> bool:
             # Progress counts seconds from the first event.
@@ -49,7 +50,7 @@ def main() -> None:
         spent.update(network=network_s, simulation=loop_s, tables=all_s - network_s - loop_s)
         return result
 
-    _core.run = run
+    _core.run = run  # type: ignore[assignment]
     Job.resolve = timed("spec", Job.resolve)  # type: ignore[method-assign]
     Result.save = timed("files", Result.save)  # type: ignore[method-assign]
     sys.argv = ["fanin", *sys.argv[1:]]
