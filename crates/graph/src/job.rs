@@ -1,6 +1,6 @@
 //! A job: the work of all its ranks, in which each collective consists of the messages of its algorithm.
 
-use crate::collectives::{Method, algorithm, plan};
+use crate::collectives::{MOST_MESSAGES, Method, algorithm, plan};
 use crate::{Holds, Kind, Node, Operation, Rules, Source};
 use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
@@ -160,7 +160,8 @@ impl Job {
         }
         groups.entry(0).or_insert_with(|| (0..sources.len() as u32).collect());
         let of_all = sources.iter().any(S::all_gather_of_all);
-        let mut collectives = Collectives { method, groups, of_all, all: Vec::new(), numbers: HashMap::new(), used: 0 };
+        let mut collectives =
+            Collectives { method, groups, of_all, all: Vec::new(), numbers: HashMap::new(), used: 0, messages: 0 };
         let counts: Vec<BTreeMap<u64, u32>> =
             ranks.iter().zip(0..).map(|(nodes, rank)| collectives.of_rank(rank, nodes)).collect::<Result<_, _>>()?;
         collectives.complete()?;
@@ -317,6 +318,8 @@ struct Collectives<'a> {
     numbers: HashMap<(u32, u32), u32>,
     /// Tags so far.
     used: u32,
+    /// Messages so far.
+    messages: u64,
 }
 
 impl Collectives<'_> {
@@ -374,6 +377,10 @@ impl Collectives<'_> {
         let sizes = self.method.sizes.filter(|_| operation == Operation::AllToAll);
         let method = Method { algorithm: fits, window, sizes, ..*self.method };
         let plan = plan(operation, ranks, total, &method)?;
+        self.messages += plan.transfers.len() as u64;
+        if self.messages > MOST_MESSAGES {
+            return Err(format!("is the one whose messages make more than {MOST_MESSAGES}, the most of a job"));
+        }
         let mut parts: Vec<Vec<Part>> = members.iter().map(|_| Vec::new()).collect();
         // The number of each transfer among the nodes of its receiver.
         let mut received = Vec::with_capacity(plan.transfers.len());

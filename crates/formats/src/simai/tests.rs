@@ -157,6 +157,13 @@ fn bytes_are_those_of_all_ranks_and_none_is_lost() {
 }
 
 #[test]
+fn a_number_of_gpus_alone_takes_no_memory() {
+    let of = workload("DATA all_gpus: 50000", &["layer -1 0 NONE 0 0 NONE 0 0 ALLREDUCE 1000000 0"]);
+    let error = format!("{:?}", Job::new(&mut of.sources(), RULES, &Method::default()).expect_err("no job"));
+    assert!(error.contains("has too many messages: 50000 ranks"), "{error}");
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_line() {
     let error = |text: &str| {
         let Error { line, what, .. } = Workload::read(text.as_bytes(), "w.txt").expect_err("no workload");

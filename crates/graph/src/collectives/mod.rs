@@ -59,6 +59,9 @@ const fn of(operation: Operation, name: &'static str, blocks: bool, pipelined: b
     Algorithm { operation, name, blocks, pipelined, plan }
 }
 
+/// Most messages of a collective, and of all collectives of a job that come from files.
+pub const MOST_MESSAGES: u64 = 60_000_000;
+
 /// How collectives are carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Method<'a> {
@@ -106,12 +109,17 @@ pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Re
         return Err(format!("window goes with direct, and this is {}; leave it out", algorithm.name));
     }
     let channels = u64::from(method.channels.max(1));
+    let largest = method.chunk.unwrap_or(u64::MAX).max(1);
+    let piece = if algorithm.blocks { largest.saturating_mul(ranks.into()) } else { largest };
+    let longest = method.sizes.map(|sizes| sizes.iter().max().map_or(0, |size| size.div_ceil(channels)));
+    let pieces = longest.map_or(bytes.div_ceil(channels).div_ceil(piece), |longest| longest.div_ceil(largest)).max(1);
+    if most_of_piece(algorithm, ranks.into()).saturating_mul(channels).saturating_mul(pieces) > MOST_MESSAGES {
+        let of = format!("{channels} channels and {pieces} pieces of each");
+        return Err(format!("has too many messages: {ranks} ranks, {of}; at most {MOST_MESSAGES} are possible"));
+    }
     for channel in 0..channels {
         let share = block(bytes, channel, channels);
         let order = order(ranks, method.server, channel as u32);
-        let largest = method.chunk.unwrap_or(u64::MAX).max(1);
-        let piece = if algorithm.blocks { largest.saturating_mul(ranks.into()) } else { largest };
-        let longest = method.sizes.map(|sizes| sizes.iter().max().map_or(0, |size| size.div_ceil(channels)));
         let pieces = longest.map_or(share.div_ceil(piece), |longest| longest.div_ceil(largest)).max(1);
         let mut last: Vec<Option<u32>> = vec![None; ranks as usize];
         for number in 0..pieces {
@@ -143,6 +151,17 @@ pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Re
         }
     }
     Ok(whole)
+}
+
+/// At least as many messages as a piece of a channel has.
+fn most_of_piece(algorithm: &Algorithm, n: u64) -> u64 {
+    match (algorithm.operation, algorithm.name) {
+        // What goes s places further passes s links.
+        (Operation::AllToAll, "ring") => n.saturating_mul(n).saturating_mul(n) / 2,
+        // Trees and chains: each rank once in each direction, in two trees.
+        _ if algorithm.pipelined => n.saturating_mul(4),
+        _ => n.saturating_mul(n).saturating_mul(2),
+    }
 }
 
 /// The ranks at the places of a channel: servers in order, and in each the ranks rotated by the channel (SimAI,

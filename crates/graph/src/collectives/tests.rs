@@ -5,6 +5,34 @@ fn planned(operation: Operation, name: &str, ranks: u32, bytes: u64) -> Result<P
     plan(operation, ranks, bytes, &Method { algorithm: Some(name), server: Some(4), ..Method::default() })
 }
 
+#[test]
+fn a_plan_without_bound_is_refused_before_it_is_made() {
+    for (name, ranks, method) in [
+        ("ring", 1 << 20, Method::default()),
+        ("ring", 8, Method { chunk: Some(1), ..Method::default() }),
+        ("tree", 8, Method { channels: u32::MAX, ..Method::default() }),
+    ] {
+        let method = Method { algorithm: Some(name), ..method };
+        let why = plan(Operation::AllReduce, ranks, 1 << 40, &method).unwrap_err();
+        assert!(why.starts_with(&format!("has too many messages: {ranks} ranks, ")), "{why}");
+    }
+    assert!(
+        plan(Operation::AllToAll, 2000, 1 << 40, &Method { algorithm: Some("ring"), ..Method::default() }).is_err()
+    );
+    // A ring of 1,024 ranks in 8 channels has 16.8 million, and a tree of a million ranks two million.
+    let of = |name, channels| Method { algorithm: Some(name), channels, ..Method::default() };
+    assert_eq!(plan(Operation::AllReduce, 256, 1 << 30, &of("ring", 8)).unwrap().transfers.len(), 8 * 2 * 255 * 256);
+    assert_eq!(plan(Operation::AllReduce, 1 << 20, 1 << 30, &of("tree", 1)).unwrap().transfers.len(), (2 << 20) - 2);
+    for algorithm in ALGORITHMS {
+        for ranks in [2u32, 4, 8, 16, 64] {
+            if let Ok(plan) = planned(algorithm.operation, algorithm.name, ranks, 1 << 20) {
+                let most = most_of_piece(algorithm, ranks.into());
+                assert!(plan.transfers.len() as u64 <= most, "{} {ranks}", algorithm.name);
+            }
+        }
+    }
+}
+
 /// Bytes of all messages by section 5: the optimum of each operation, and what trees and whole vectors take.
 fn total(operation: Operation, name: &str, n: u64, bytes: u64) -> u64 {
     match (operation, name) {
