@@ -486,6 +486,33 @@ mod tests {
     }
 
     #[test]
+    fn inside_a_server_nvlink_wins_and_a_leaf_without_uplinks_is_none() {
+        let link = |a: &str, b: &str| NamedLink::new(a, b, Rate::from_gbps(10), Time::from_us(1));
+        let nodes = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let mut links = vec![link("leaf0", "spine"), link("leaf1", "spine"), link("far", "spine")];
+        for gpu in ["g0", "g1"] {
+            links.extend([link(gpu, "leaf0"), link(gpu, "leaf1")]);
+        }
+        let switches = nodes(&["leaf0", "leaf1", "spine"]);
+        let leaves = Explicit { hosts: nodes(&["g0", "g1", "far"]), switches: switches.clone(), links: links.clone() };
+        let of_g0 = |graph: &Graph, down: &[bool]| {
+            let links = Links::new(graph, down);
+            let routes = Routes::build_as(links, &Streams::new(1), (1500, 64), |port| PortIx(port.0), SMALL);
+            let mut ports = Vec::new();
+            routes.equal(NodeId(0), NodeId(1), &mut ports);
+            ports.into_iter().map(|port| graph.names[links.peer(port).ix()].clone()).collect::<Vec<_>>()
+        };
+        let graph = leaves.build().unwrap();
+        assert_eq!(of_g0(&graph, &[]), ["leaf0", "leaf1"]);
+        // Its only way to other switches is down, and it is as near as before.
+        assert_eq!(of_g0(&graph, &[true]), ["leaf0", "leaf1"]);
+        links.extend([link("g0", "nv"), link("g1", "nv")]);
+        let with_nv = Explicit { switches: [switches, nodes(&["nv"])].concat(), links, ..leaves };
+        let graph = with_nv.build().unwrap();
+        assert_eq!([of_g0(&graph, &[]), of_g0(&graph, &[true])], [["nv"], ["nv"]]);
+    }
+
+    #[test]
     fn each_node_uses_all_its_shortest_ways_however_the_table_is_kept() {
         let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
         let mixed = |a: &str, b: &str, gbps| NamedLink::new(a, b, Rate::from_gbps(gbps), Time::from_us(gbps));

@@ -49,6 +49,18 @@ impl<'a> Links<'a> {
         self.node(port.reverse())
     }
 
+    /// Whether each node is a switch that joins hosts alone, as an NV switch does those of a server. Links that are down
+    /// count, too: a switch that has lost its way to others is none.
+    pub(super) fn joins_hosts(&self) -> Vec<bool> {
+        let mut alone: Vec<bool> = (0..self.nodes()).map(|node| node >= self.hosts()).collect();
+        for link in &self.graph.links {
+            for (node, peer) in [(link.a, link.b), (link.b, link.a)] {
+                alone[node.ix()] &= peer.0 < self.hosts();
+            }
+        }
+        alone
+    }
+
     pub(super) fn rate(&self, port: PortId) -> Rate {
         self.graph.links[port.ix() / 2].rate
     }

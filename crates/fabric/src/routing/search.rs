@@ -39,7 +39,7 @@ pub(super) struct Search<'a> {
     hops: Vec<Hop>,
     /// Whether a node is one of these hosts.
     leaf: Vec<bool>,
-    /// Whether a node is a switch that joins hosts alone, as an NV switch does those of a server.
+    /// [`Links::joins_hosts`].
     joins_hosts: Vec<bool>,
     /// These hosts by their switch.
     leaves: Vec<Vec<Leaves>>,
@@ -65,8 +65,6 @@ impl<'a> Search<'a> {
             _ => None,
         };
         let leaf: Vec<bool> = (0..nodes).map(|node| switch_of(node).is_some()).collect();
-        let only_hosts = |node: &u32| out.of(*node).iter().all(|port| links.peer(*port).0 < hosts);
-        let joins_hosts = (0..nodes).map(|node| node >= hosts && only_hosts(&node)).collect();
         let (mut start, mut hops) = (Vec::with_capacity(nodes as usize + 1), Vec::new());
         let mut leaves: Vec<Vec<Leaves>> = Vec::new();
         leaves.resize_with(nodes as usize, Vec::new);
@@ -97,7 +95,7 @@ impl<'a> Search<'a> {
             start,
             hops,
             leaf,
-            joins_hosts,
+            joins_hosts: links.joins_hosts(),
             leaves,
             rates,
             distance: vec![u32::MAX; nodes as usize],
