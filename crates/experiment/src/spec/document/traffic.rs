@@ -196,8 +196,7 @@ pub enum Pattern {
     },
     /// The work of Chakra execution traces, one file for each rank, with collectives as messages.
     Chakra(Traces),
-    /// The work of a workload file of SimAI (AICB), with collectives as messages; see
-    /// collectives.md.
+    /// The work of a workload file of SimAI (AICB), with collectives as messages: see graphs.md.
     #[serde(rename = "simai")]
     SimAi(Traces),
     /// A fixed set of long flows, each from a different sender. Their number is the load divided by a host's rate, or
