@@ -49,8 +49,8 @@ impl<'a> Links<'a> {
         self.node(port.reverse())
     }
 
-    /// Whether each node is a switch that joins hosts alone, as an NV switch does those of a server. Links that are down
-    /// count, too: a switch that has lost its way to others is none.
+    /// Whether each node is a switch that joins hosts alone, as an NV switch does those of a server. Links that are
+    /// down count, too: a switch that has lost its way to others is none.
     pub(super) fn joins_hosts(&self) -> Vec<bool> {
         let mut alone: Vec<bool> = (0..self.nodes()).map(|node| node >= self.hosts()).collect();
         for link in &self.graph.links {
