@@ -1171,7 +1171,7 @@ class PatternChakra(TypedDict, total=False):
 
 
 class PatternSimai(TypedDict, total=False):
-    """The work of a workload file of SimAI (AICB), with collectives as messages; see collectives.md."""
+    """The work of a workload file of SimAI (AICB), with collectives as messages: see graphs.md."""
 
     algorithm: str
     """The algorithm of those collectives that have one of this name; others have their default."""
