@@ -31,7 +31,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup setup-dev demo dev check test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
+.PHONY: help setup setup-dev notebook demo dev check test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
 	papers clean validate wheel sdist site site-serve \
 	frames docs pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying \
 	certify-faults
@@ -134,6 +134,11 @@ balancing: setup ## the picture and the tables of docs/load-balancing.md
 
 clusters: setup ## the picture and the table of docs/collectives.md; with K=16 those of 1,024 GPUs, in an hour
 	PYTHONPATH=tools $(BIN)/python -m pages.clusters $(if $(K),--k $(K)) $(if $(OUT),--out $(OUT))
+
+notebook: setup ## docs/tutorial.ipynb in JupyterLab, with what it needs besides
+	$(BIN)/python -m pip install --quiet jupyterlab $$($(BIN)/python -c 'import tomllib; \
+		print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["notebook"])')
+	$(BIN)/python -m jupyter lab docs/tutorial.ipynb
 
 demo: setup ## the main job: schemes side by side on a datacenter under incast
 	$(BIN)/fanin compare papers/specs/dart/fig14-headline.toml

@@ -122,7 +122,7 @@ def of_command_line(error: typer.TyperException, arguments: list[str]) -> str:
     unknown = re.fullmatch(r"No such command '(.*?)'.*", said)
     extra = re.fullmatch(r"Got unexpected extra arguments? ?(?:\(s\) )?\((.*)\)", said)
     if unknown is not None and unknown[1] in OF_PAPERS:
-        return f"{unknown[1]}: this command is in a package of its own: pip install fanin-papers"
+        return f"{unknown[1]}: this command is in the package of the folder papers: pip install ./papers"
     if unknown is not None:
         known = context.command.list_commands(context) if context is not None else []
         said = f"{unknown[1]}: there is no such command{_nearest(unknown[1], known)}"

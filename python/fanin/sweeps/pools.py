@@ -187,7 +187,7 @@ def dask(address: str, warn: Callable[[str], None]) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ImportError:
-        raise RunError("--dask needs the package distributed: pip install 'fanin[dask]'") from None
+        raise RunError("--dask needs the package distributed: pip install distributed") from None
     # It reports a lost scheduler with tracebacks; we print one line.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     try:
