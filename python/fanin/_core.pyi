@@ -148,6 +148,10 @@ def run_moved(
 def wire_host(switches: str, token: int, host: int) -> None:
     """Takes part in such a run as a host, until it ends; this process then ends too. Raises `RuntimeError`."""
 
+def wire_layouts() -> list[tuple[str, str, bool, list[tuple[str, int, str]]]]:
+    """The headers that no standard has: name, what it is, whether numbers begin with their lowest byte, and the fields
+    from its first bit on: name, bits, meaning."""
+
 def wire_veth_refused() -> str | None:
     """Why links of virtual Ethernet interfaces are not permitted here; None where they are."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from pages import api, claims, commands, headline, hooks, manuals, results, spec, spec_types
+from pages import api, claims, commands, headers, headline, hooks, manuals, results, spec, spec_types
 
 ROOT = Path(__file__).parents[2]
 """The repository."""
@@ -14,6 +14,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "api": ("docs/python-api.md", api.reference),
     "facts of schemes": ("docs/own-scheme.md", hooks.facts),
     "hooks": ("docs/own-scheme.md", hooks.tables),
+    "headers": ("docs/traces.md", headers.tables),
     "tables": ("docs/results.md", results.tables),
     "manifest": ("docs/results.md", results.manifest),
     "summary": ("docs/results.md", results.summary),

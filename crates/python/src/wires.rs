@@ -4,6 +4,7 @@ use crate::errors::{SpecError, failed};
 use crate::given::Given;
 use crate::results::{RunResult, left_by_spec, look};
 use fanin_units::PortId;
+use fanin_wire::layouts::{self, Header};
 use fanin_wirelab::carry::Watch;
 use fanin_wirelab::{Clock, Link, Options, WireError};
 use pyo3::prelude::*;
@@ -58,6 +59,16 @@ pub fn run_wire(
 pub fn wire_host(py: Python<'_>, switches: &str, token: u64, host: u32) -> PyResult<()> {
     let switches = switches.parse().map_err(|_| failed(format!("{switches}: an address is like 192.0.2.1:4790")))?;
     py.detach(|| fanin_wirelab::join(switches, token, host)).map_err(failed)
+}
+
+/// A header: its name, what it is, whether numbers begin with their lowest byte, and its fields: name, bits, meaning.
+pub type Layout = (&'static str, &'static str, bool, Vec<(&'static str, u32, &'static str)>);
+
+/// The layouts of the headers that no standard has.
+#[pyfunction]
+pub fn wire_layouts() -> Vec<Layout> {
+    let fields = |of: &Header| of.fields.iter().map(|field| (field.name, field.bits, field.about)).collect();
+    layouts::ALL.iter().map(|of| (of.key, of.about, of.little_endian, fields(of))).collect()
 }
 
 /// Why links of virtual Ethernet interfaces are not permitted here; nothing where they are.

@@ -8,30 +8,15 @@
 //!
 //! What the schemes need and no standard header holds stands in an extension in front of the frame, in network byte
 //! order ([`Carried::encode`]):
-//!
-//! | byte | field |
-//! |---|---|
-//! | 0-7 | offset of the first byte in the queue pair's stream; of an ACK, the next byte expected |
-//! | 8-15 | when the data left its sender, in ps; an ACK echoes it |
-//! | 16-19, 20-23 | fields of the scheme, forward and backward |
-//! | 24-27, 28-31 | path: hash key and source route |
-//! | 32-33 | bytes that the packet counts on the link |
-//! | 34-35 | attempt |
-//! | 36-37 | scheme |
-//! | 38 | flags without a bit in the frame |
-//! | 39 | virtual lane |
-//! | 40 | tokens for deflections |
-//! | 41 | deflections so far |
-//! | 42 | records of telemetry, 0 to 15; 255 without telemetry |
-//! | 43 | 0 |
-//! | 44-45 | path of the telemetry |
-//! | 46- | records: rate in b/s, time in ps, bytes sent, bytes queued, 8 bytes each |
+//! [`layouts::EXTENSION`] says what stands where in it; records of telemetry follow it: rate in b/s, time in ps, bytes
+//! sent, bytes queued, 8 bytes each.
 //!
 //! Of what is in both, the frame counts: a frame is refused where they differ.
 
 use crate::path::Path;
 use fanin_cc::{Header, IntFields, IntHop, Kind, Telemetry, WireFormat, flags};
 use fanin_units::{MessageId, NodeId, Rate, Time};
+use fanin_wire::layouts;
 use fanin_wire::{
     Cnp, DartAck, DartData, DartSend, Data, Ecn, Envelope, Ethernet, IntHeader, IntRecord, Ipv4, MIN_FRAME, Mac,
     PROTOCOL_UDP, Packet, Pfc, ROCE_PORT, Response, SenderList, Senders, Udp, WireError,
@@ -194,16 +179,7 @@ impl<'a> Described<'a> {
     }
 
     /// The frame of a packet without a standard layout, such as a credit, at the front of `bytes`; returns its length.
-    ///
-    /// | byte | field |
-    /// |---|---|
-    /// | 0-13 | Ethernet header, of a type for experiments |
-    /// | 14 | kind |
-    /// | 15 | class |
-    /// | 16-19 | connection |
-    /// | 20-23 | field of its scheme |
-    /// | 24-27, 28-31 | sending and receiving host |
-    /// | 32 | links crossed |
+    /// [`layouts::PLAIN`] says what stands where behind the Ethernet header.
     pub fn plain(&self, bytes: &mut [u8]) -> usize {
         let head = self.head;
         bytes[..MIN_FRAME].fill(0);
@@ -341,7 +317,7 @@ pub struct Formats {
 }
 
 /// Bytes of the extension without records of telemetry.
-const EXTENSION: usize = 46;
+const EXTENSION: usize = layouts::EXTENSION.len();
 const RECORD: usize = 32;
 const NO_TELEMETRY: u8 = u8::MAX;
 

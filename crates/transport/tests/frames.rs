@@ -5,6 +5,7 @@ use fanin_engine::Streams;
 use fanin_transport::frame::{Dscps, Layout};
 use fanin_transport::{Carried, Control, Formats, Path};
 use fanin_units::{MessageId, NodeId, Rate, Time};
+use fanin_wire::layouts;
 
 fn formats() -> Formats {
     let layout = |format| Layout { format, tenant: 1, weight: 2 };
@@ -69,6 +70,30 @@ fn a_packet_of_every_kind_and_layout_comes_back_as_it_was() {
     for packet in packets() {
         let found = Carried::decode(&formats(), &bytes_of(&packet), &mut scratch);
         assert_eq!(format!("{found:?}"), format!("{:?}", Some(packet)));
+    }
+}
+
+#[test]
+fn extensions_and_plain_frames_are_as_their_tables_say() {
+    for packet in packets() {
+        let (bytes, head) = (bytes_of(&packet), packet.head);
+        let of = |name: &str| layouts::EXTENSION.value(&bytes, name).unwrap();
+        let (offset, sent) = (head.seq, head.sent_at.as_ps());
+        assert_eq!(["offset", "sent_at"].map(of), [offset, sent]);
+        let words = [head.cc_tag, head.cc_feedback, packet.path.key, packet.path.route];
+        assert_eq!(["tag", "feedback", "key", "route"].map(of), words.map(u64::from));
+        assert_eq!(["wire", "attempt", "scheme"].map(of), [head.wire, head.attempt, packet.scheme].map(u64::from));
+        let few = [head.lane, head.tokens, packet.deflections].map(u64::from);
+        assert_eq!(["lane", "tokens", "deflections"].map(of), few);
+        let telemetry = packet.telemetry.as_ref().map(|of| (u64::from(of.count()), u64::from(of.path())));
+        assert_eq!((of("records"), of("path")), telemetry.unwrap_or((255, 0)));
+        if matches!(head.kind, Kind::Credit | Kind::Request) {
+            let plain = &bytes[layouts::EXTENSION.len() + 14..];
+            let of = |name: &str| layouts::PLAIN.value(plain, name).unwrap();
+            assert_eq!(["kind", "class", "hops"].map(of), [head.kind as u8, head.class, head.hops].map(u64::from));
+            let words = [head.flow.0, head.cc_tag, head.src.0, head.dst.0].map(u64::from);
+            assert_eq!(["connection", "tag", "source", "destination"].map(of), words);
+        }
     }
 }
 

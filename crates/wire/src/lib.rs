@@ -17,6 +17,7 @@ mod error;
 mod ethernet;
 pub mod int;
 mod ip;
+pub mod layouts;
 mod packet;
 mod pfc;
 mod roce;

@@ -1,32 +1,19 @@
 //! Reliable datagrams between two parts of a network, over UDP on loopback, or over a pair of virtual Ethernet
 //! interfaces behind an Ethernet header.
 //!
-//! | byte | field of a datagram |
-//! |---|---|
-//! | 0-7 | token of the run |
-//! | 8-11 | number, from 1; 0 where it only acknowledges |
-//! | 12-15 | number of the last datagram that has arrived in order |
-//! | 16-23 | promise: nothing that its sender sends later arrives before this time, in ps |
-//! | 24- | items |
-//!
-//! | byte | field of an item |
-//! |---|---|
-//! | 0 | 0 for a frame, 1 for a message about a connection |
-//! | 1-4 | the port that sent it, or the host that it goes to |
-//! | 5-12 | when its last bit arrives at the other end of its link, in ps |
-//! | 13-16 | its length |
-//! | 17- | extension and frame, or the message |
+//! [`layouts::DATAGRAM`] and [`layouts::ITEM`] say what stands where.
 
 use crate::node::Item;
 use fanin_transport::Sent;
 use fanin_units::{NodeId, PortId, Time};
+use fanin_wire::layouts;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::time::{Duration, Instant};
 
-const HEADER: usize = 24;
-const ITEM: usize = 17;
+const HEADER: usize = layouts::DATAGRAM.len();
+const ITEM: usize = layouts::ITEM.len();
 /// Most bytes of items in a datagram, but for one that is longer by itself.
 const FULL: usize = 24_000;
 /// Most datagrams without an acknowledgement, so that no receive buffer overflows.
@@ -320,6 +307,22 @@ mod tests {
         }
         assert_eq!(found, sent);
         assert!(promises.len() > 10 && promises[..promises.len() - 1].iter().all(|of| *of == Time::from_us(8)));
+    }
+
+    #[test]
+    fn datagrams_are_as_their_tables_say() {
+        let (mut a, b) = pair();
+        a.arrived = 0x0102_0304;
+        a.send(&mut vec![frame(5, 10), frame(6, 11)], Time::from_us(9), Time::ZERO).unwrap();
+        let mut bytes = [0; 2000];
+        b.socket.recv(&mut bytes).unwrap();
+        let of = |name: &str| layouts::DATAGRAM.value(&bytes, name);
+        let promise = Time::from_us(9).as_ps();
+        let expected = [7, 1, 0x0102_0304, promise].map(Some);
+        assert_eq!(["token", "number", "arrived", "promise"].map(of), expected);
+        let second = &bytes[HEADER + ITEM + 10..];
+        let of = |name: &str| layouts::ITEM.value(second, name);
+        assert_eq!(["kind", "number", "arrives", "length"].map(of), [0, 6, 6000, 11].map(Some));
     }
 
     #[test]

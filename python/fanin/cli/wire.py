@@ -6,6 +6,7 @@ import secrets
 import signal
 import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +26,7 @@ app = typer.Typer(
     \b
     Examples:
       fanin wire doctor
+      fanin wire dissector -o fanin.lua
       fanin wire switch my.toml
       fanin wire host 0 --token 1f2e
     """,
@@ -63,6 +65,28 @@ def _print(found: Examination) -> None:
         for ok, name, text in rows:
             table.add_row("yes" if ok else "no", name, text)
         show(table)
+
+
+@app.command()
+def dissector(
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write; without it, print it.")
+    ] = None,
+) -> None:
+    """Print a dissector for Wireshark and tshark: Dart's headers, HPCC's telemetry, credits, and the datagrams of runs.
+
+    Its fields are `fanin.HEADER.FIELD` in display filters; the headers are in docs/traces.md.
+
+    \b
+    Examples:
+      fanin wire dissector -o fanin.lua
+    """
+    from fanin.dissector import lua
+
+    if out is None:
+        typer.echo(lua(), nl=False)
+    else:
+        out.write_text(lua(), encoding="utf-8")
 
 
 @app.command()
