@@ -217,6 +217,7 @@ FILES = {
     "flow.txt": "1\n0 1 3 100 1000 0\n",
     "step.goal": "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b from 0 tag 0\n}\n",
     "layers.txt": "DATA all_gpus: 4\n1\nlayer -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 4096 0\n",
+    "ring.xml": (ROOT / "examples" / "collectives" / "ring.xml").read_text(encoding="utf-8"),
     "matrix.cm": "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n",
 }
 """The files that the examples name."""

@@ -1,5 +1,5 @@
-"""Graphs of work of many ranks: GOAL schedules, Chakra traces and workloads of SimAI, checked, timed without packets,
-and run."""
+"""Graphs of work of many ranks: GOAL schedules, Chakra traces, workloads of SimAI and algorithms of MSCCL, checked,
+timed without packets, and run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fanin.spec import read_toml
 
 
 def is_one(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a schedule or a trace, by its name, or a workload of SimAI, by its first word."""
+    """Whether a file is a schedule, a trace or an algorithm, by its name, or a workload of SimAI, by its first word."""
     return _core.graphs_kind(os.fspath(path)) is not None
 
 
@@ -26,7 +26,7 @@ def spec(
     scheme: str = "none",
     groups: str | os.PathLike[str] | None = None,
 ) -> dict[str, object]:
-    """The spec that runs a schedule or traces on a network, with one rank on each host in order.
+    """The spec that runs a schedule, traces or an algorithm on a network, with one rank on each host in order.
 
     `network` is a `.toml` or `.json` file with the table network, such as any spec; its other tables count for nothing.
     A seed in it is kept. The run ends with the last node. `groups` is a file of process groups, as for `check`.
@@ -34,8 +34,8 @@ def spec(
     graph, place = Path(path), Path(network)
     kind = _core.graphs_kind(os.fspath(graph))
     if kind is None:
-        what = "no GOAL schedule (.goal, .bin), no Chakra trace (.et), no workload of SimAI, which begins with a policy"
-        raise _core.SpecError(f"{graph}: {what}")
+        names = "no GOAL schedule (.goal, .bin), no Chakra trace (.et), no algorithm of MSCCL (.xml)"
+        raise _core.SpecError(f"{graph}: {names}, no workload of SimAI, which begins with a policy")
     if not graph.is_file():
         raise _core.SpecError(f"{graph}: there is no such file")
     if place.suffix not in (".toml", ".json") or not place.is_file():
@@ -57,8 +57,8 @@ def spec(
     pattern: dict[str, object] = {"kind": kind, "file": str(graph.resolve())}
     if groups is not None:
         if kind != "chakra":
-            other = "a GOAL schedule" if kind == "goal" else "a workload of SimAI"
-            raise _core.SpecError(f"{groups}: process groups go with Chakra traces, and {graph} is {other}")
+            what = f"process groups go with Chakra traces, and {graph} is {OTHERS[kind]}"
+            raise _core.SpecError(f"{groups}: {what}")
         pattern["groups"] = str(Path(groups).resolve())
     return {
         "spec_version": 1,
@@ -92,6 +92,9 @@ def write(
 
 LONGEST = "100 s"
 """The window of a run that ends with its job."""
+
+OTHERS = {"goal": "a GOAL schedule", "simai": "a workload of SimAI", "msccl": "an algorithm of MSCCL"}
+"""What files of graphs other than traces are called."""
 
 
 def _name(path: str | os.PathLike[str] | None) -> str | None:

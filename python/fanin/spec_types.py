@@ -1202,6 +1202,22 @@ class PatternSimai(TypedDict, total=False):
     """Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all."""
 
 
+class PatternMsccl(TypedDict, total=False):
+    """A collective by an algorithm of MSCCL (`.xml`), whose GPUs are the ranks: see graphs.md."""
+
+    file: Required[str]
+    """The file, relative to the spec's folder."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["msccl"]]
+    placement: Placement
+    """Which rank gets which host."""
+    send_done: SendDone
+    """When a send ends."""
+    size: Bytes
+    """The vector of a rank in bytes, which the algorithm divides into `nchunksperloop` chunks. Default: 1 MiB."""
+
+
 Pairs = Literal["random", "one-to-one"]
 """How sender and receiver are paired."""
 
@@ -1308,6 +1324,7 @@ Pattern = (
     | PatternGoal
     | PatternChakra
     | PatternSimai
+    | PatternMsccl
     | PatternLong
     | PatternQuery
     | PatternList

@@ -1,7 +1,8 @@
-//! Files of graphs: a GOAL file, the Chakra traces of all ranks, or a workload of SimAI.
+//! Files of graphs: a GOAL file, the Chakra traces of all ranks, a workload of SimAI, or an algorithm of MSCCL.
 
 use crate::chakra::{self, Groups, Trace};
 use crate::goal::Goal;
+use crate::msccl::Algorithm;
 use crate::simai::Workload;
 use crate::{Error, Errors, Warning};
 use fanin_graph::collectives::Method;
@@ -95,28 +96,39 @@ pub enum Graphs {
     Chakra(Vec<PathBuf>, Arc<Groups>),
     /// A workload, and its file.
     SimAi(Workload, String),
+    /// An algorithm for a vector of some size, and its file.
+    Msccl(Algorithm, String),
 }
 
 /// What the files of graphs are called in a spec.
-pub const KINDS: [&str; 3] = ["goal", "chakra", "simai"];
+pub const KINDS: [&str; 4] = ["goal", "chakra", "simai", "msccl"];
 
 /// The kind of a file of graphs: by its name, or of a text by its first word.
 pub fn kind_of(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_str()?.to_lowercase();
-    let [goal, chakra, simai] = KINDS;
+    let [goal, chakra, simai, msccl] = KINDS;
     if name.ends_with(".goal") || name.ends_with(".bin") {
         return Some(goal);
     }
     if name.ends_with(".et") || name.ends_with(".et.gz") {
         return Some(chakra);
     }
+    if name.ends_with(".xml") {
+        return Some(msccl);
+    }
     let mut begin = [0; 256];
     let read = crate::input::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut begin)).ok()?;
     Workload::is_one(&begin[..read]).then_some(simai)
 }
 
+/// A size was given for a file that says its bytes itself.
+fn without_size(file: String) -> Error {
+    Error { file, line: 0, what: "a size goes with algorithms of MSCCL; this file has its own bytes".into() }
+}
+
 impl Graphs {
-    /// Opens a GOAL file, a workload, or the traces of all ranks by the one of any.
+    /// Opens a GOAL file, a workload, an algorithm for a vector of [`USUAL_SIZE`](crate::msccl::USUAL_SIZE), or the
+    /// traces of all ranks by the one of any.
     ///
     /// # Errors
     /// The file cannot be read, or a trace is missing.
@@ -125,6 +137,7 @@ impl Graphs {
         let wrong = |cause: std::io::Error| Error { file: file.clone(), line: 0, what: cause.to_string() };
         match kind_of(path) {
             Some("goal") => Ok(Self::Goal(Goal::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
+            Some("msccl") => Ok(Self::Msccl(Algorithm::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
             Some("simai") => Ok(Self::SimAi(Workload::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
             _ => Ok(Self::Chakra(chakra::ranks(path)?, Arc::default())),
         }
@@ -140,13 +153,27 @@ impl Graphs {
         let name = file.display().to_string();
         let wrong = |line, what: String| Error { file: name.clone(), line, what };
         let Self::Chakra(_, groups) = &mut self else {
-            let what =
-                "process groups go with Chakra traces; a GOAL schedule has none, and a workload of SimAI its own";
+            let what = "process groups go with Chakra traces; a GOAL schedule and an algorithm of MSCCL have none, and \
+                        a workload of SimAI its own";
             return Err(wrong(0, what.into()));
         };
         let bytes = crate::input::read(file).map_err(|cause| wrong(0, cause.to_string()))?;
         *groups = Arc::new(chakra::read_groups(&bytes, &name, count)?);
         Ok(self)
+    }
+
+    /// An algorithm for a vector of `size` bytes.
+    ///
+    /// # Errors
+    /// A chunk has less than a byte, a message is too large, or this is no algorithm of MSCCL.
+    pub fn with_size(self, size: u64) -> Result<Self, Error> {
+        match self {
+            Self::Msccl(algorithm, file) => Ok(Self::Msccl(algorithm.with_size(size, &file)?, file)),
+            Self::Goal(_, file) | Self::SimAi(_, file) => Err(without_size(file)),
+            Self::Chakra(files, _) => {
+                Err(without_size(files.first().map_or(String::new(), |file| file.display().to_string())))
+            }
+        }
     }
 
     /// How many ranks there are.
@@ -155,13 +182,14 @@ impl Graphs {
             Self::Goal(goal, _) => goal.ranks.len(),
             Self::Chakra(files, _) => files.len(),
             Self::SimAi(workload, _) => workload.ranks(),
+            Self::Msccl(algorithm, _) => algorithm.ranks(),
         }
     }
 
     /// How the nodes of a rank share its slots.
     pub fn rules(&self) -> Rules {
         match self {
-            Self::Goal(..) | Self::SimAi(..) => Rules { holds: Holds::Work, first_ready: true },
+            Self::Goal(..) | Self::SimAi(..) | Self::Msccl(..) => Rules { holds: Holds::Work, first_ready: true },
             Self::Chakra(..) => Rules { holds: Holds::WorkAndSends, first_ready: false },
         }
     }
@@ -180,6 +208,7 @@ impl Graphs {
                 files.iter().zip(0..).map(open).collect()
             }
             Self::SimAi(workload, _) => Ok(workload.sources().into_iter().map(|nodes| Box::new(nodes) as _).collect()),
+            Self::Msccl(of, _) => Ok(of.sources().into_iter().map(|nodes| Box::new(nodes) as _).collect()),
         }
     }
 
@@ -218,7 +247,7 @@ impl Graphs {
     pub fn interfaces(&self) -> u32 {
         match self {
             Self::Goal(goal, _) => goal.interfaces(),
-            Self::Chakra(..) | Self::SimAi(..) => 1,
+            Self::Chakra(..) | Self::SimAi(..) | Self::Msccl(..) => 1,
         }
     }
 
@@ -285,6 +314,7 @@ impl Graphs {
             Self::Goal(goal, file) => Error { file: file.clone(), line: goal.line(rank, id), what },
             Self::Chakra(files, _) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
             Self::SimAi(workload, file) => Error { file: file.clone(), line: workload.name(id).1, what },
+            Self::Msccl(algorithm, file) => Error { file: file.clone(), line: algorithm.name(rank, id).1, what },
         }
     }
 
@@ -292,6 +322,7 @@ impl Graphs {
         match self {
             Self::Goal(goal, _) => goal.name(rank, id),
             Self::SimAi(workload, _) => workload.name(id).0,
+            Self::Msccl(algorithm, _) => algorithm.name(rank, id).0,
             Self::Chakra(files, _) => match Trace::open(&files[rank as usize], rank).and_then(|trace| trace.find(id)) {
                 Ok(Some((name, byte))) => format!("node {id} ({name}, byte {byte})"),
                 _ => format!("node {id}"),

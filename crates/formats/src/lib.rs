@@ -11,6 +11,7 @@ pub mod graphs;
 pub mod hpcc;
 pub mod htsim;
 pub mod input;
+pub mod msccl;
 pub mod pcapng;
 pub mod perfetto;
 pub mod simai;

@@ -6,6 +6,7 @@ use fanin_formats::Error;
 use fanin_formats::chakra::{Groups, Trace, ranks, read_groups, write};
 use fanin_formats::goal::{Goal, Layout};
 use fanin_formats::graphs::Graphs;
+use fanin_graph::collectives::Method;
 use fanin_graph::loggp::{Parameters, finish};
 use fanin_graph::{Kind, Node, Operation, Source, WINDOW};
 use std::fs;
@@ -215,6 +216,52 @@ fn broken_inputs_are_named() {
     let said =
         warning.what.contains("rank 0: node 1") && warning.what.ends_with("to rank 1 with tag 4; nobody receives that");
     assert!(said, "{warning}");
+}
+
+/// Messages and chunks that an algorithm sends, each with the bytes of a vector that has one byte for each chunk.
+const ALGORITHMS: [(&str, u64, u64); 7] = [
+    // Recursive doubling of 8: 1, 2 and 4 chunks.
+    ("allgather_recursive_doubling", 8 * 3, 8 * 7),
+    ("allgather_ring", 8 * 7, 8 * 7),
+    ("allreduce_a100_ring", 8 * 14, 8 * 14),
+    // Halving to one of 8 chunks, and doubling back.
+    ("allreduce_recursive_doubling_halving", 8 * 6, 8 * 14),
+    // Each of 4 to each other.
+    ("alltoall_allpairs", 4 * 3, 4 * 3),
+    ("astra_sim_custom_allreduce", 8 * 14, 8 * 14),
+    // Each of 8 chunks over the 7 edges of a tree, to its root and back.
+    ("hierarchical_allreduce", 8 * 14, 8 * 14),
+];
+
+#[test]
+fn recorded_algorithms_send_what_their_collectives_need() {
+    let Some(folder) = recorded() else { return };
+    for (name, messages, chunks) in ALGORITHMS {
+        for size in [1 << 20, (1 << 20) + 5] {
+            let of = Graphs::open(&folder.join(format!("msccl/{name}.xml"))).and_then(|of| of.with_size(size));
+            let of = of.expect("an algorithm");
+            assert_eq!(of.check(), Ok(vec![]), "{name}");
+            let job = of.job(of.rules(), &Method::default()).expect("a job");
+            let overview = Graphs::overview(&job);
+            assert_eq!(overview.messages, messages, "{name}");
+            // All chunks are sent equally often, so that no byte of a size that they do not divide is lost.
+            let parts = if name.starts_with("alltoall") { 4 } else { 8 };
+            assert_eq!(overview.bytes, chunks / parts * size, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_size_goes_with_algorithms_alone() {
+    let ring = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/collectives/ring.xml");
+    let bytes =
+        |graphs: Graphs| Graphs::overview(&graphs.job(graphs.rules(), &Method::default()).expect("a job")).bytes;
+    let open = || Graphs::open(&ring).expect("an algorithm");
+    assert_eq!((open().ranks(), bytes(open())), (4, 6 << 20));
+    assert_eq!(bytes(open().with_size(1001).expect("an algorithm")), 6006);
+    let schedule = Graphs::open(&data("goal/gather_8_4096.goal")).expect("a schedule");
+    let what = schedule.with_size(1001).expect_err("a size of its own").what;
+    assert_eq!(what, "a size goes with algorithms of MSCCL; this file has its own bytes");
 }
 
 #[test]

@@ -48,6 +48,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "htsim-topo", run: fanin_formats::htsim::fuzz_topo, seeds: || texts(&[TREE]) },
     Target { name: "goal", run: fanin_formats::goal::fuzz, seeds: schedules },
     Target { name: "simai", run: fanin_formats::simai::fuzz, seeds: || texts(&[WORKLOAD]) },
+    Target { name: "msccl", run: fanin_formats::msccl::fuzz, seeds: || texts(&[ALGORITHM]) },
     Target { name: "chakra", run: fanin_formats::chakra::fuzz, seeds: traces },
     Target { name: "uec-options", run: uec_options, seeds: || texts(&[UEC_OPTIONS]) },
     Target { name: "uec-matrix", run: |bytes| uec(bytes, None), seeds: || texts(&[UEC_MATRIX]) },
@@ -178,6 +179,19 @@ checkpoints: 1 0 checkpoint_initiates: 1 1
 first -1 10 ALLREDUCE 100 20 ALLGATHER 200 30 REDUCESCATTER 300 1
 second -1 40 ALLTOALL_EP 64 50 NONE 0 60 ALLREDUCE_DP_EP 400 0
 ";
+/// Two GPUs that add what they have.
+const ALGORITHM: &str = r#"<?xml version="1.0"?>
+<!-- both at once -->
+<algo name="pair" nchunksperloop="2" ngpus="2">
+<gpu id="0"><tb id="0" send="1" recv="1" chan="0">
+<step s="0" type="s" srcoff="0" cnt="2" depid="-1" deps="-1"/>
+<step s="1" type="rrc" srcoff="0" cnt="2" depid="1" deps="0"/>
+</tb><tb id="1" send="-1" recv="-1" chan="1"><step s="0" type="cpy" srcoff="0" cnt="1" depid="-1" deps="-1"/></tb></gpu>
+<gpu id="1"><tb id="0" send="0" recv="0" chan="0">
+<step s="0" type="rcs" srcoff="1" cnt="2" depid="-1" deps="-1"/>
+</tb></gpu>
+</algo>
+"#;
 const SCHEDULE: &str = "num_ranks 2
 rank 0 { // sends
 a: calc 2000

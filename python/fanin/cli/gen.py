@@ -218,8 +218,8 @@ def job(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A spec with a collective, .toml or .json; a GOAL schedule; the Chakra trace of any rank; or a "
-            "workload of SimAI.",
+            help="A spec with a collective, .toml or .json; a GOAL schedule; the Chakra trace of any rank; a workload "
+            "of SimAI; or an algorithm of MSCCL.",
             show_default=False,
         ),
     ],

@@ -61,8 +61,8 @@ class Where:
         typer.Option(
             "--network",
             metavar="NET",
-            help="The network of a GOAL schedule, of Chakra traces or of a workload of SimAI: a spec, or a file with "
-            "its table network.",
+            help="The network of a GOAL schedule, of Chakra traces, of a workload of SimAI or of an algorithm of "
+            "MSCCL: a spec, or a file with its table network.",
         ),
     ] = None
 
@@ -120,7 +120,7 @@ def _given(file: Path, where: Where) -> SpecLike:
         return file
     from fanin import graphs
 
-    kinds = "a GOAL schedule, a Chakra trace or a workload of SimAI"
+    kinds = "a GOAL schedule, a Chakra trace, a workload of SimAI or an algorithm of MSCCL"
     need(graphs.is_one(file), f"--network: it goes with {kinds}, and {file} is none of these")
     return graphs.spec(file, network, groups=where.groups)
 
@@ -147,8 +147,8 @@ def run(
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
 
-    A GOAL schedule (.goal, .bin), the Chakra traces of all ranks given the one of any (.et), or a workload of SimAI
-    runs with --network.
+    A GOAL schedule (.goal, .bin), the Chakra traces of all ranks given the one of any (.et), a workload of SimAI, or an
+    algorithm of MSCCL (.xml) for 1 MiB runs with --network.
     Files of other simulators run with fanin run-hpcc, run-htsim and run-uec, also written fanin run --hpcc, --htsim and
     --uec.
 
@@ -160,6 +160,7 @@ def run(
       fanin run my.toml --scheme dcqcn --balancing my_policy.py:MyPolicy
       fanin run examples/wire/incast.toml --on wire --clock lockstep
       fanin run step.goal --network examples/collectives/all-reduce.toml --scheme dcqcn
+      fanin run examples/collectives/ring.xml --network examples/collectives/all-reduce.toml --scheme dcqcn
     """
     from fanin.runs import Job
     from fanin.runs import run as run_spec

@@ -1,4 +1,4 @@
-//! Patterns whose messages are sent by the nodes of a job: collectives, GOAL schedules, Chakra traces and workloads.
+//! Patterns whose messages are sent by the nodes of a job: collectives and files of graphs.
 
 use super::document::{Collective, Pattern, Placement, SendDone, Slots, Slow, Traces};
 use super::one::One;
@@ -6,6 +6,7 @@ use super::setting::Setting;
 use crate::error::Problem;
 use fanin_engine::Streams;
 use fanin_formats::graphs::Graphs;
+use fanin_formats::msccl::USUAL_SIZE;
 use fanin_graph::collectives::{ALGORITHMS, Method, algorithm};
 use fanin_graph::job::{Job, Listed, SendEnds, Wrong};
 use fanin_graph::{Holds, Kind, LARGEST, LONGEST, Node, Operation, Rules};
@@ -29,7 +30,8 @@ pub(super) fn is_graph(pattern: &Pattern) -> bool {
         | Pattern::Training { .. }
         | Pattern::Goal { .. }
         | Pattern::Chakra(_)
-        | Pattern::SimAi(_) => true,
+        | Pattern::SimAi(_)
+        | Pattern::Msccl { .. } => true,
         _ => false,
     }
 }
@@ -85,7 +87,7 @@ impl One<'_, '_> {
             }
             Pattern::Goal { file, hosts, placement, slow, slots, send_done } => {
                 let slots = *slots.get_or_insert(Slots::Cpu);
-                let graphs = self.file(file, None)?;
+                let graphs = self.file(file, Ok)?;
                 let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
                 let job = self.job_of(&graphs, slots, *send_done, &Method::default())?;
                 let job = self.slowed(job, slow.as_ref())?;
@@ -93,6 +95,17 @@ impl One<'_, '_> {
             }
             Pattern::Chakra(of) => self.traces(of, Slots::AstraSim, setting),
             Pattern::SimAi(of) => self.traces(of, Slots::None, setting),
+            Pattern::Msccl { file, size, hosts, placement, send_done } => {
+                let size = size.get_or_insert(Bytes(USUAL_SIZE)).get();
+                if size > LARGEST {
+                    self.fail("pattern.size", format!("{} is too large", Bytes(size)), "write at most 2^50 B");
+                    return None;
+                }
+                let graphs = self.file(file, |graphs| graphs.with_size(size).map_err(|error| ("size", error)))?;
+                let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
+                let job = self.job_of(&graphs, Slots::None, *send_done, &Method::default())?;
+                Some(Graph { job: Arc::new(job), hosts })
+            }
             _ => None,
         }
     }
@@ -103,7 +116,11 @@ impl One<'_, '_> {
         let slots = *slots.get_or_insert(usual);
         self.known(of.algorithm.as_deref())?;
         let method = self.method((of.algorithm.as_deref(), of.server), of.channels, of.chunk, of.window)?;
-        let graphs = self.file(file, groups.as_mut())?;
+        let groups = groups.as_mut().map(|groups| self.named(groups));
+        let graphs = self.file(file, |graphs| match &groups {
+            Some(groups) => graphs.with_groups(groups).map_err(|error| ("groups", error)),
+            None => Ok(graphs),
+        })?;
         let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
         let job = self.job_of(&graphs, slots, *send_done, &method)?;
         let job = self.slowed(job, slow.as_ref())?;
@@ -215,16 +232,14 @@ impl One<'_, '_> {
         path
     }
 
-    /// The graphs in the file of a pattern, with the file of their groups.
-    fn file(&mut self, file: &mut String, groups: Option<&mut String>) -> Option<Graphs> {
+    /// The graphs in the file of a pattern, `with` what other keys say; an error there has the key.
+    fn file(
+        &mut self,
+        file: &mut String,
+        with: impl FnOnce(Graphs) -> Result<Graphs, (&'static str, fanin_formats::Error)>,
+    ) -> Option<Graphs> {
         let path = self.named(file);
-        let mut opened = Graphs::open(&path).map_err(|error| ("file", error));
-        if let Some(groups) = groups {
-            let groups = self.named(groups);
-            let with = |graphs: Graphs| graphs.with_groups(&groups).map_err(|error| ("groups", error));
-            opened = opened.and_then(with);
-        }
-        let graphs = match opened {
+        let graphs = match Graphs::open(&path).map_err(|error| ("file", error)).and_then(with) {
             Ok(graphs) => graphs,
             Err((key, error)) => {
                 let key = format!("{}.pattern.{key}", self.path);

@@ -424,7 +424,8 @@ impl One<'_, '_> {
             | Pattern::Broadcast(_)
             | Pattern::Goal { .. }
             | Pattern::Chakra(_)
-            | Pattern::SimAi(_) => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
+            | Pattern::SimAi(_)
+            | Pattern::Msccl { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
             Pattern::Pipeline { .. } => workload::Pattern::Graph(self.pipeline(&traffic.pattern, setting)?),
             Pattern::Training { .. } => workload::Pattern::Graph(self.training(&traffic.pattern, setting)?),
             Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
@@ -543,6 +544,7 @@ impl One<'_, '_> {
             | Pattern::Goal { .. }
             | Pattern::Chakra(_)
             | Pattern::SimAi(_)
+            | Pattern::Msccl { .. }
             | Pattern::Query { .. }
             | Pattern::List { .. }
             | Pattern::Hpcc { .. }

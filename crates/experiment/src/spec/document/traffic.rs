@@ -199,6 +199,19 @@ pub enum Pattern {
     /// The work of a workload file of SimAI (AICB), with collectives as messages: see graphs.md.
     #[serde(rename = "simai")]
     SimAi(Traces),
+    /// A collective by an algorithm of MSCCL (`.xml`), whose GPUs are the ranks: see graphs.md.
+    Msccl {
+        /// The file, relative to the spec's folder.
+        file: String,
+        /// The vector of a rank in bytes, which the algorithm divides into `nchunksperloop` chunks. Default: 1 MiB.
+        size: Option<Bytes>,
+        /// The hosts of the ranks, in order. Default: all.
+        hosts: Option<Vec<String>>,
+        /// Which rank gets which host.
+        placement: Option<Placement>,
+        /// When a send ends.
+        send_done: Option<SendDone>,
+    },
     /// A fixed set of long flows, each from a different sender. Their number is the load divided by a host's rate, or
     /// `count`; with one-to-one pairs it is the number of senders.
     Long {
