@@ -2,15 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from conftest import ROOT, Command
-from fanin import Result, SpecError, compare, graphs, run
+from fanin import Result, SpecError, compare, graphs, load, run
 
 EXAMPLE = ROOT / "examples" / "collectives" / "layers.txt"
 NETWORK = ROOT / "examples" / "collectives" / "all-reduce.toml"
+CLUSTER = ROOT / "examples" / "collectives" / "simai-topology.txt"
+TORUS = ROOT / "examples" / "collectives" / "torus.yml"
 STAR = """\
 [network]
 topology = { kind = "star", hosts = 8, link = "100 Gbps", delay = "1 us" }
@@ -95,7 +98,7 @@ def rails(servers: int, gpus: int, **more: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def cluster(topology: dict[str, object], pattern: dict[str, object]) -> dict[str, object]:
+def cluster(topology: dict[str, object], pattern: dict[str, object]) -> dict[str, Any]:
     """A collective without congestion control, ACKs or buffers in its way."""
     return {
         "spec_version": 1,
@@ -144,3 +147,41 @@ def test_rails_that_cannot_be_are_refused() -> None:
     assert "network.topology.rails: is 3; use a divisor of gpus (4)" in refused(rails=3)
     assert "network.topology.spines: is 0; nothing joins the leaves" in refused(spines=0)
     assert "network.topology.nvlink: is 0" in refused(nvlink="0 Gbps")
+
+
+def test_nvlink_wins_in_a_topology_of_simai() -> None:
+    # Eight GPUs of two servers share an access switch, which is as near as the NV switch of a server.
+    of = run(cluster({"file": str(CLUSTER)}, {"kind": "all-to-all", "size": "1600 KB"}), progress=False)
+    ports = of.ports().filter(pl.col("from").str.starts_with("gpu"))
+    inside = ports.filter(pl.col("to").str.starts_with("nv"))
+    beyond = ports.filter(pl.col("to").str.starts_with("sw"))
+    each = 100_000 + 25 * 62 + 66
+    assert (inside.height, beyond.height) == (16, 16)
+    assert set(inside["bytes"].to_list()) == {3 * each}
+    assert set(beyond["bytes"].to_list()) == {12 * each}
+
+
+def test_a_topology_file_is_the_network_of_a_workload(command_here: Command, tmp_path: Path) -> None:
+    for file in (CLUSTER, TORUS):
+        spec = graphs.spec(EXAMPLE, file)
+        assert spec["network"] == {"topology": {"file": str(file)}, "buffer": {"policy": "unlimited"}}
+        done = command_here("run", EXAMPLE, "--network", file, "--out", tmp_path / file.stem, "--json")
+        assert done.returncode == 0, done.stderr
+    # NVLink is faster than links of 50 and 100 GB/s, which have a way of one hop between neighbours only.
+    servers, torus = (job_ps(load(tmp_path / file.stem)) for file in (CLUSTER, TORUS))
+    assert servers < torus
+    none = command_here("run", EXAMPLE, "--network", tmp_path / "none.yml")
+    assert "none.yml: there is no such file; give a spec, or a topology file" in none.stderr
+    (tmp_path / "other.yml").write_text("hello: [ 1 ]\n")
+    other = command_here("run", EXAMPLE, "--network", tmp_path / "other.yml")
+    assert "is not in a known topology format; give a topology file of ns-3 HPCC, a fork or SimAI" in other.stderr
+
+
+def test_neighbours_of_astra_sim_are_a_link_apart(tmp_path: Path) -> None:
+    # 50 times 2^30 bytes a second and 500 ns: 2,941 ns for 131,072 B, rounded down there.
+    text = "topology: [ Ring ]\nnpus_count: [ 8 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n"
+    (tmp_path / "ring.yml").write_text(text)
+    spec = cluster({"file": str(tmp_path / "ring.yml")}, {"kind": "all-gather", "size": "1 MiB"})
+    spec["network"]["packet"] = {"payload": "32768 B", "header": "0 B", "ack": "1 B"}
+    (took,) = run(spec, progress=False).collectives()["time_ps"].to_list()
+    assert 7 * 2_941_000 <= took < 7 * 2_942_000

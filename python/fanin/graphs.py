@@ -29,17 +29,41 @@ def spec(
     """The spec that runs a schedule, traces or an algorithm on a network, with one rank on each host in order.
 
     `network` is a `.toml` or `.json` file with the table network, such as any spec; its other tables count for nothing.
-    A seed in it is kept. The run ends with the last node. `groups` is a file of process groups, as for `check`.
+    A seed in it is kept. Any other file is a topology, of SimAI, ASTRA-sim, ns-3 or htsim or a table of links, whose
+    switches have buffers without limit. The run ends with the last node. `groups` is a file of process groups, as for
+    `check`.
     """
-    graph, place = Path(path), Path(network)
+    graph = Path(path)
     kind = _core.graphs_kind(os.fspath(graph))
     if kind is None:
         names = "no GOAL schedule (.goal, .bin), no Chakra trace (.et), no algorithm of MSCCL (.xml)"
         raise _core.SpecError(f"{graph}: {names}, no workload of SimAI, which begins with a policy")
     if not graph.is_file():
         raise _core.SpecError(f"{graph}: there is no such file")
-    if place.suffix not in (".toml", ".json") or not place.is_file():
-        raise _core.SpecError(f"{place}: no .toml or .json file with the table network")
+    given, seed = _network(Path(network))
+    name = graph.name.removesuffix(".gz").rsplit(".", 1)[0]
+    pattern: dict[str, object] = {"kind": kind, "file": str(graph.resolve())}
+    if groups is not None:
+        if kind != "chakra":
+            what = f"process groups go with Chakra traces, and {graph} is {OTHERS[kind]}"
+            raise _core.SpecError(f"{groups}: {what}")
+        pattern["groups"] = str(Path(groups).resolve())
+    return {
+        "spec_version": 1,
+        "name": name.rsplit(".", 1)[0] if kind == "chakra" else name,
+        **seed,
+        "network": given,
+        "traffic": [{"name": "job", "scheme": scheme, "pattern": pattern}],
+        "measure": {"window": LONGEST, "stop_when_done": True},
+    }
+
+
+def _network(place: Path) -> tuple[dict[str, object], dict[str, object]]:
+    """The table network of a file, or the one around a topology, and the seed, if there is one."""
+    if not place.is_file():
+        raise _core.SpecError(f"{place}: there is no such file; give a spec, or a topology file")
+    if place.suffix not in (".toml", ".json"):
+        return {"topology": {"file": str(place.resolve())}, "buffer": {"policy": "unlimited"}}, {}
     text = place.read_text(encoding="utf-8")
     try:
         document = json.loads(text) if place.suffix == ".json" else read_toml(text)
@@ -53,21 +77,7 @@ def spec(
         # It is relative to the folder of the network, and a spec in memory has none.
         beside = {key: str((place.parent / topology[key]).resolve()) for key in ("file", "nodes") if key in topology}
         given = {**given, "topology": {**topology, **beside}}
-    name = graph.name.removesuffix(".gz").rsplit(".", 1)[0]
-    pattern: dict[str, object] = {"kind": kind, "file": str(graph.resolve())}
-    if groups is not None:
-        if kind != "chakra":
-            what = f"process groups go with Chakra traces, and {graph} is {OTHERS[kind]}"
-            raise _core.SpecError(f"{groups}: {what}")
-        pattern["groups"] = str(Path(groups).resolve())
-    return {
-        "spec_version": 1,
-        "name": name.rsplit(".", 1)[0] if kind == "chakra" else name,
-        **({"seed": document["seed"]} if "seed" in document else {}),
-        "network": given,
-        "traffic": [{"name": "job", "scheme": scheme, "pattern": pattern}],
-        "measure": {"window": LONGEST, "stop_when_done": True},
-    }
+    return given, {"seed": document["seed"]} if "seed" in document else {}
 
 
 def write(

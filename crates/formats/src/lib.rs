@@ -4,6 +4,7 @@
 //! never allocated based on an unverified count in a file.
 #![forbid(unsafe_code)]
 
+pub mod astra_sim;
 pub mod chakra;
 mod error;
 pub mod goal;

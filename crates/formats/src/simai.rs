@@ -10,6 +10,7 @@
 mod layers;
 mod order;
 mod read;
+mod topology;
 
 use crate::{Error, Warning};
 use fanin_graph::job::Groups;
@@ -17,6 +18,8 @@ use fanin_graph::{Kind, Node, Source};
 use layers::{Layer, POLICIES, Shape};
 use order::Step;
 use std::sync::Arc;
+
+pub use topology::{Cluster, fuzz_topology};
 
 /// A workload.
 #[derive(Clone, Debug)]

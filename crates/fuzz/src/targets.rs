@@ -49,6 +49,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "goal", run: fanin_formats::goal::fuzz, seeds: schedules },
     Target { name: "simai", run: fanin_formats::simai::fuzz, seeds: || texts(&[WORKLOAD]) },
     Target { name: "msccl", run: fanin_formats::msccl::fuzz, seeds: || texts(&[ALGORITHM]) },
+    Target { name: "simai-topology", run: fanin_formats::simai::fuzz_topology, seeds: || texts(&[CLUSTER]) },
+    Target { name: "astra-sim-network", run: fanin_formats::astra_sim::fuzz, seeds: || texts(&[OF_ASTRA_SIM]) },
     Target { name: "chakra", run: fanin_formats::chakra::fuzz, seeds: traces },
     Target { name: "uec-options", run: uec_options, seeds: || texts(&[UEC_OPTIONS]) },
     Target { name: "uec-matrix", run: |bytes| uec(bytes, None), seeds: || texts(&[UEC_MATRIX]) },
@@ -316,6 +318,22 @@ const OF_POWERTCP: &str = "\
 2 3 100000000000.0 1us 0
 ";
 
+const OF_ASTRA_SIM: &str = "\
+topology: [ Ring, Switch ]  # Ring, Switch, FullyConnected
+npus_count: [ 4, 2 ]
+bandwidth: [ 50.0, 3.125 ]
+latency: [ 500.0, 936.25 ]
+";
+const CLUSTER: &str = "\
+6 2 1 2 6 H100
+3 4 5
+0 3 2880Gbps 0.000025ms 0
+1 3 2880Gbps 0.000025ms 0
+0 4 400Gbps 0.0005ms 0
+1 4 400Gbps 0.0005ms 0
+2 4 400Gbps 0.0005ms 0.01
+4 5 400Gbps 0.0005ms 0
+";
 const OF_SIMAI: &str = "\
 6 2 1 1 5 H100
 4 5

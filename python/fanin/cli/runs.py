@@ -62,7 +62,8 @@ class Where:
             "--network",
             metavar="NET",
             help="The network of a GOAL schedule, of Chakra traces, of a workload of SimAI or of an algorithm of "
-            "MSCCL: a spec, or a file with its table network.",
+            "MSCCL: a spec, a file with its table network, or a topology file of SimAI, ASTRA-sim (.yml), ns-3 or "
+            "htsim.",
         ),
     ] = None
 
@@ -161,6 +162,7 @@ def run(
       fanin run examples/wire/incast.toml --on wire --clock lockstep
       fanin run step.goal --network examples/collectives/all-reduce.toml --scheme dcqcn
       fanin run examples/collectives/ring.xml --network examples/collectives/all-reduce.toml --scheme dcqcn
+      fanin run examples/collectives/layers.txt --network examples/collectives/simai-topology.txt
     """
     from fanin.runs import Job
     from fanin.runs import run as run_spec

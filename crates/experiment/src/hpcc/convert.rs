@@ -11,6 +11,12 @@ use std::collections::HashMap;
 /// The network of a topology file, with the losses of its links, and warnings.
 pub fn topology(text: &str, file: &str) -> Result<(document::Topology, Vec<LinkChange>, Vec<String>), Problems> {
     let (topology, warnings) = Topology::read(file, text.as_bytes())?;
+    let losses = losses(&topology, file, |id| name(&topology, id))?;
+    Ok((graph(&topology), losses, warnings.iter().map(ToString::to_string).collect()))
+}
+
+/// The changes that make links lose packets as a file says, for nodes of these names.
+pub fn losses(topology: &Topology, file: &str, name: impl Fn(u32) -> String) -> Result<Vec<LinkChange>, Problems> {
     let mut losses: Vec<LinkChange> = Vec::new();
     let mut at: HashMap<(u32, u32), usize> = HashMap::new();
     for link in topology.links.iter().filter(|link| link.error_rate > 0.0) {
@@ -18,7 +24,7 @@ pub fn topology(text: &str, file: &str) -> Result<(document::Topology, Vec<LinkC
             let what = format!("the link between {} and {} loses every packet; leave it out", link.a, link.b);
             return Err(Problem::from(Error { file: file.into(), line: 0, what }).into());
         }
-        let change = LinkChange::lossy(ends(&topology, link), link.error_rate);
+        let change = LinkChange::lossy([name(link.a), name(link.b)], link.error_rate);
         match at.insert(pair(link), losses.len()) {
             // A change is of all links between two nodes: the last of the file counts, as in that simulator.
             Some(before) => {
@@ -28,17 +34,22 @@ pub fn topology(text: &str, file: &str) -> Result<(document::Topology, Vec<LinkC
             None => losses.push(change),
         }
     }
-    Ok((graph(&topology), losses, warnings.iter().map(ToString::to_string).collect()))
+    Ok(losses)
 }
 
 /// A topology as one of a spec.
 pub fn graph(topology: &Topology) -> document::Topology {
+    named_graph(topology, |id| name(topology, id))
+}
+
+/// The same for nodes of these names.
+pub fn named_graph(topology: &Topology, name: impl Fn(u32) -> String) -> document::Topology {
     let names = |switches: bool| {
         let of_kind = (0..).zip(&topology.is_switch).filter(move |(_, is_switch)| **is_switch == switches);
-        of_kind.map(|(id, _)| name(topology, id)).collect()
+        of_kind.map(|(id, _)| name(id)).collect()
     };
     let link = |link: &Link| GraphLink {
-        between: ends(topology, link),
+        between: [name(link.a), name(link.b)],
         rate: Rate::from_bps(link.rate),
         delay: Time::from_ps(link.delay.ps),
     };

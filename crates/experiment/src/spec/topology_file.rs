@@ -5,9 +5,10 @@ use super::document::{GraphLink, LinkChange, Topology, TopologyFormat};
 use crate::error::{Problem, Problems};
 use crate::{hpcc::convert, htsim};
 use fanin_fabric::topology::{Graph, TopologyError};
-use fanin_formats::Error;
 use fanin_formats::hpcc::{Dialect, Header};
-use fanin_formats::tables::LinkTable;
+use fanin_formats::simai::Cluster;
+use fanin_formats::tables::{LinkRow, LinkTable};
+use fanin_formats::{Error, astra_sim};
 
 const FILE: &str = "network.topology.file";
 const NODES: &str = "network.topology.nodes";
@@ -35,8 +36,9 @@ pub fn read(
     let file = path.display().to_string();
     let Some(format) = about.format.or_else(|| looks_like(&text)) else {
         let problem = format!("{file} is not in a known topology format");
-        let right = "give a topology file of ns-3 HPCC or a fork (counts first), a .topo file of htsim (Nodes, Tiers, \
-                     Podsize first), or a table of links whose first line is a,b,rate,delay";
+        let right = "give a topology file of ns-3 HPCC, a fork or SimAI (counts first), a .topo file of htsim (Nodes, \
+                     Tiers, Podsize first), a network of ASTRA-sim (topology: [ ... ] first), or a table of links \
+                     whose first line is a,b,rate,delay";
         checker.fail(FILE, problem, right);
         return None;
     };
@@ -79,12 +81,14 @@ pub fn read(
     }
 }
 
-/// The format of a text, by its first line, without htsim's comments.
+/// The format of a text, by its first line, without comments.
 fn looks_like(text: &str) -> Option<TopologyFormat> {
     let lines = text.trim_start_matches('\u{feff}').lines();
     let line = lines.map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))?;
     let word = line.split_whitespace().next()?.to_ascii_lowercase();
     match &*word {
+        _ if astra_sim::is_line(line) || line == "---" => Some(TopologyFormat::AstraSim),
+        _ if Cluster::is_one(text.as_bytes()) => Some(TopologyFormat::Simai),
         _ if line.contains(',') => Some(TopologyFormat::Links),
         "nodes" | "tiers" | "podsize" | "tier" => Some(TopologyFormat::Htsim),
         number if number.bytes().all(|byte| byte.is_ascii_digit()) => Some(TopologyFormat::Ns3),
@@ -109,18 +113,27 @@ fn network_of(
             let (topology, warnings) = htsim::topology(text, file)?;
             (topology, Vec::new(), warnings, Vec::new())
         }
-        TopologyFormat::Links => {
-            let LinkTable { hosts, switches, links, warnings } =
-                LinkTable::read(file, text, nodes).map_err(Problem::from)?;
-            let lines = links.iter().map(|link| link.line).collect();
-            let link =
-                |l: fanin_formats::tables::LinkRow| GraphLink { between: [l.a, l.b], rate: l.rate, delay: l.delay };
-            let links = links.into_iter().map(link).collect();
-            let warnings = warnings.iter().map(ToString::to_string).collect();
-            (Topology::Graph { hosts, switches, links }, Vec::new(), warnings, lines)
+        TopologyFormat::Simai => {
+            let cluster = Cluster::read(file, text.as_bytes())?;
+            let name = |id: u32| cluster.names[id as usize].clone();
+            let losses = convert::losses(&cluster.network, file, name)?;
+            let warnings = cluster.warnings.iter().map(ToString::to_string).collect();
+            (convert::named_graph(&cluster.network, name), losses, warnings, Vec::new())
         }
+        TopologyFormat::AstraSim => of_table(astra_sim::Network::read(file, text).map_err(Problem::from)?.table()),
+        TopologyFormat::Links => of_table(LinkTable::read(file, text, nodes).map_err(Problem::from)?),
     };
     Ok(Network { topology, losses, warnings, lines })
+}
+
+/// A table as a graph without losses, with its warnings and the line of each link.
+fn of_table(table: LinkTable) -> (Topology, Vec<LinkChange>, Vec<String>, Vec<u32>) {
+    let LinkTable { hosts, switches, links, warnings } = table;
+    let lines = links.iter().map(|link| link.line).collect();
+    let link = |l: LinkRow| GraphLink { between: [l.a, l.b], rate: l.rate, delay: l.delay };
+    let links = links.into_iter().map(link).collect();
+    let warnings = warnings.iter().map(ToString::to_string).collect();
+    (Topology::Graph { hosts, switches, links }, Vec::new(), warnings, lines)
 }
 
 /// A warning that a file is read in the dialect of a fork of ns-3 HPCC, if it is in one.

@@ -66,36 +66,60 @@ fn same(run: u64, astra_sim: u64, roundings: u64, messages: u64, scale: u64) -> 
 
 #[test]
 fn collectives_take_what_they_take_in_astra_sim() {
-    let mut compared = 0;
-    for row in TIMES.lines().skip(1) {
-        let [operation, algorithm, window, ranks, network, finish, steps, roundings] =
-            row.split(',').collect::<Vec<_>>().try_into().expect("eight columns");
-        let number = |text: &str| text.parse::<u64>().expect("a number");
-        let n = number(ranks);
-        let (total, largest) = match (operation, algorithm) {
-            ("all-gather", "recursive-doubling") => (n * BYTES, n / 2 * BYTES),
-            ("all-gather", _) => (n * BYTES, BYTES),
-            (_, "tree") => (BYTES, BYTES),
-            (_, "halving-doubling" | "halving") => (BYTES, BYTES / 2),
-            _ => (BYTES, BYTES / n),
-        };
-        let scale = scale(network, largest);
-        let window = if window.is_empty() { String::new() } else { format!(", window = {window}") };
-        let backwards: Vec<String> = (0..n).rev().map(|host| format!("\"h{host}\"")).collect();
-        let hosts = if algorithm == "tree" { format!(", hosts = [{}]", backwards.join(", ")) } else { String::new() };
-        let size = total / scale;
-        let pattern =
-            format!("{{ kind = \"{operation}\", algorithm = \"{algorithm}\", size = \"{size} B\"{window}{hosts} }}");
-        let text = spec(&topology(network, n as u32, scale), PACKET, &pattern, false);
-        let outcome = run_spec(&text);
-        assert_eq!(summarise(&outcome.run, SizeRange::ALL, false).errors, [""; 0], "{row}");
-        let last = outcome.run.flows.iter().map(|flow| flow.finished.as_ps()).max().expect("messages");
-        let received = outcome.run.flows.len() as u64 / n + 1;
-        let without = number(finish) - ENDPOINT * (number(steps) + 1);
-        assert!(same(last, without, number(roundings), received, scale), "{row}: {last} ps");
-        compared += 1;
-    }
-    assert_eq!(compared, 108);
+    let rows = TIMES.lines().skip(1).map(|row| agrees(row, topology));
+    assert_eq!(rows.count(), 108);
+}
+
+/// The same networks from files, where the ranks of a ring have switches of their own.
+#[test]
+fn collectives_on_its_files_take_what_they_take_there() {
+    let folder = std::env::temp_dir().join(format!("fanin-astra-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("net.yml");
+    let rows = TIMES.lines().skip(1).map(|row| {
+        agrees(row, |network, ranks, scale| {
+            let shape = match network {
+                "switch" => "Switch",
+                "mesh" => "FullyConnected",
+                _ => "Ring",
+            };
+            let (bandwidth, lists) = (50.0 / scale as f64, format!("topology: [ {shape} ]\nnpus_count: [ {ranks} ]\n"));
+            let text = lists + &format!("bandwidth: [ {bandwidth} ]  # GB/s\nlatency: [ 500.0 ]  # ns\n");
+            std::fs::write(&file, text).expect("a network");
+            format!("{{ file = {:?} }}", file.display().to_string())
+        });
+    });
+    assert_eq!(rows.count(), 108);
+    std::fs::remove_dir_all(&folder).expect("the folder");
+}
+
+/// Runs a row on a network of the kind in the row, of so many ranks and with rates divided by a scale.
+fn agrees(row: &str, topology: impl Fn(&str, u32, u64) -> String) {
+    let [operation, algorithm, window, ranks, network, finish, steps, roundings] =
+        row.split(',').collect::<Vec<_>>().try_into().expect("eight columns");
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    let n = number(ranks);
+    let (total, largest) = match (operation, algorithm) {
+        ("all-gather", "recursive-doubling") => (n * BYTES, n / 2 * BYTES),
+        ("all-gather", _) => (n * BYTES, BYTES),
+        (_, "tree") => (BYTES, BYTES),
+        (_, "halving-doubling" | "halving") => (BYTES, BYTES / 2),
+        _ => (BYTES, BYTES / n),
+    };
+    let scale = scale(network, largest);
+    let window = if window.is_empty() { String::new() } else { format!(", window = {window}") };
+    let backwards: Vec<String> = (0..n).rev().map(|host| format!("\"h{host}\"")).collect();
+    let hosts = if algorithm == "tree" { format!(", hosts = [{}]", backwards.join(", ")) } else { String::new() };
+    let size = total / scale;
+    let pattern =
+        format!("{{ kind = \"{operation}\", algorithm = \"{algorithm}\", size = \"{size} B\"{window}{hosts} }}");
+    let text = spec(&topology(network, n as u32, scale), PACKET, &pattern, false);
+    let outcome = run_spec(&text);
+    assert_eq!(summarise(&outcome.run, SizeRange::ALL, false).errors, [""; 0], "{row}");
+    let last = outcome.run.flows.iter().map(|flow| flow.finished.as_ps()).max().expect("messages");
+    let received = outcome.run.flows.len() as u64 / n + 1;
+    let without = number(finish) - ENDPOINT * (number(steps) + 1);
+    assert!(same(last, without, number(roundings), received, scale), "{row}: {last} ps");
 }
 
 /// ASTRA-sim's switch, which it times to 13,320 and 31,080 ns.

@@ -143,9 +143,10 @@ pub enum Topology {
         /// The links.
         links: Vec<GraphLink>,
     },
-    /// A network from a separate file: a comma-separated table of links, a topology file of the ns-3 HPCC simulator, or
-    /// a tree of htsim (`.topo`). The resolved spec contains it as a graph, so that results do not depend on the file.
-    /// The link losses of ns-3's files are included; an entry of `network.links` for the same two nodes replaces them.
+    /// A network from a separate file: a comma-separated table of links, a topology file of the ns-3 HPCC simulator or
+    /// of SimAI, a tree of htsim (`.topo`), or a network of ASTRA-sim's analytical backend (`.yml`). The resolved spec
+    /// contains it as a graph, so that results do not depend on the file. The link losses of ns-3's and SimAI's files
+    /// are included; an entry of `network.links` for the same two nodes replaces them.
     /// From htsim's files come the links, with half of a switch's latency added to each, but not the queues: those are
     /// `network.buffer`.
     #[serde(untagged)]
@@ -159,7 +160,8 @@ pub struct TopologyFile {
     /// The file, relative to the spec's folder. In a table of links, the first line names the columns `a` and `b`
     /// (names of two nodes), `rate` (like 100 Gbps) and `delay` (like 1 us), and each further line is a bidirectional
     /// link. Hosts and switches keep their names from the table. Host n of the ns-3 simulator is called "h" and n,
-    /// switch n "s" and n, and htsim's nodes are called h0, tor0, agg0, core0 and so on.
+    /// switch n "s" and n, and htsim's nodes are called h0, tor0, agg0, core0 and so on. Names from files of SimAI and
+    /// ASTRA-sim are in collectives.md.
     pub file: String,
     /// The format of the file. Default: detected from its first line.
     pub format: Option<TopologyFormat>,
@@ -179,6 +181,10 @@ pub enum TopologyFormat {
     Htsim,
     /// A table of links.
     Links,
+    /// A topology file of SimAI: servers of GPUs with NV switches.
+    Simai,
+    /// A network of ASTRA-sim's analytical backend, in YAML.
+    AstraSim,
 }
 
 /// One link of a graph.

@@ -170,6 +170,60 @@ fn a_tree_of_htsim_is_wired_as_there() {
     );
 }
 
+/// Servers of two GPUs at one access switch below a spine.
+const SIMAI: &str = "\
+8 2 2 2 9 H100
+4 5 6 7
+0 4 2880Gbps 0.000025ms 0
+0 6 400Gbps 0.0005ms 0
+1 4 2880Gbps 0.000025ms 0
+1 6 400Gbps 0.0005ms 0.001
+2 5 2880Gbps 0.000025ms 0
+2 6 400Gbps 0.0005ms 0
+3 5 2880Gbps 0.000025ms 0
+3 6 400Gbps 0.0005ms 0
+6 7 400Gbps 0.0005ms 0
+";
+
+#[test]
+fn a_topology_of_simai_has_servers_of_gpus() {
+    let folder = Folder::of("simai", &[("cluster.txt", SIMAI)]);
+    let text = spec("{ file = \"cluster.txt\" }", "");
+    let checked = folder.check(&text).unwrap();
+    let graph = &checked.network().graph;
+    let names = ["gpu0.0", "gpu0.1", "gpu1.0", "gpu1.1", "nv0", "nv1", "sw6", "sw7"];
+    assert_eq!((graph.hosts, &graph.names[..]), (4, &names.map(String::from)[..]));
+    let nvlink = &graph.links[0];
+    assert_eq!((nvlink.rate, nvlink.delay), (Rate::from_gbps(2880), Time::from_ps(25_000)));
+    let losses: Vec<f64> = graph.links.iter().map(|link| link.error_rate).collect();
+    assert_eq!(losses, [0.0, 0.0, 0.0, 0.001, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(folder.warnings(&text), [] as [&str; 0]);
+    // As a file of ns-3's it has that simulator's names.
+    let as_fork = spec("{ file = \"cluster.txt\", format = \"ns3\" }", "");
+    assert_eq!(folder.check(&as_fork).unwrap().network().graph.names[..5], ["h0", "h1", "h2", "h3", "s4"]);
+    folder.write("cluster.txt", &SIMAI.replace("2 6 400", "2 5 400").replace("3 6 400", "3 5 400"));
+    let shown = folder.wrong(&text);
+    let says = "cluster.txt: no way leads from GPU 0 to GPU 2; GPUs do not relay";
+    assert!(shown.starts_with(says), "{shown}");
+}
+
+#[test]
+fn a_network_of_astra_sim_has_hosts_at_switches_of_their_own() {
+    let ring = "# Made.\ntopology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n";
+    let folder = Folder::of("astra-sim", &[("ring.yml", ring)]);
+    let text = spec("{ file = \"ring.yml\" }", "");
+    let checked = folder.check(&text).unwrap();
+    let graph = &checked.network().graph;
+    assert_eq!((graph.hosts, graph.names.len(), graph.links.len()), (4, 8, 8));
+    assert_eq!((graph.links[4].rate, graph.links[4].delay), (Rate::from_bps(50 << 33), Time::from_ns(500)));
+    assert_eq!(super::checked(&checked.to_toml()).unwrap(), checked);
+    folder.write("ring.yml", &ring.replace("[ 4 ]", "[ 4000000000 ]"));
+    let shown = folder.wrong(&text);
+    assert!(shown.starts_with("ring.yml:3: npus_count is \"4000000000\"; it is a whole number"), "{shown}");
+    let other = spec("{ file = \"ring.yml\", format = \"simai\" }", "");
+    assert!(folder.wrong(&other).starts_with("ring.yml:1: the first line has 2 entries; it has six"));
+}
+
 #[test]
 fn what_is_wrong_with_a_network_in_a_file_is_said_with_its_line() {
     let folder = Folder::of("wrong", &[("topology.txt", NS3), ("tree.topo", TREE), ("nodes.csv", "name,kind\n")]);
