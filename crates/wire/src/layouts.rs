@@ -186,5 +186,4 @@ pub const EXTENSION: Header = Header {
 };
 
 /// All of them.
-pub const ALL: [Header; 9] =
-    [DART_DATA, SENDER_LIST, DART_ACK, INT, INT_RECORD, PLAIN, DATAGRAM, ITEM, EXTENSION];
+pub const ALL: [Header; 9] = [DART_DATA, SENDER_LIST, DART_ACK, INT, INT_RECORD, PLAIN, DATAGRAM, ITEM, EXTENSION];

@@ -40,7 +40,7 @@ fn dart_is_where_its_tables_say() {
         let mut bytes = [0; 64];
         let len = data.encode(&mut bytes).expect("it fits");
         let of = |name: &str| DART_DATA.value(&bytes, name).expect("a field");
-        let expected = [
+        let expected: [(&str, u64); 9] = [
             ("start", 1),
             ("end", data.end.into()),
             ("list", data.list.is_some().into()),
@@ -80,7 +80,7 @@ fn telemetry_is_where_its_tables_say() {
         assert_eq!([of("hops"), of("path")], [Some(1 + n % 3), Some(header.path().into())]);
         let last = &bytes[len - INT_RECORD.len()..];
         let of = |name: &str| INT_RECORD.value(last, name).expect("a field");
-        let expected = [record.speed.into(), record.time.into(), record.sent.into(), record.queued.into()];
+        let expected: [u64; 4] = [record.speed.into(), record.time.into(), record.sent.into(), record.queued.into()];
         assert_eq!(["speed", "time", "sent", "queued"].map(of), expected);
     }
 }
