@@ -47,7 +47,12 @@ def test_an_algorithm_is_checked_explained_and_run(command_here: Command) -> Non
 
 @pytest.mark.parametrize("size", [1_000_000, 1_000_003])
 def test_a_ring_takes_what_that_of_this_program_takes(size: int) -> None:
-    algorithm = {"kind": "msccl", "file": str(RING), "size": f"{size} B", "send_done": "arrived"}
+    algorithm: dict[str, object] = {
+        "kind": "msccl",
+        "file": str(RING),
+        "size": f"{size} B",
+        "send_done": "arrived",
+    }
     ours = run(star({"kind": "all-reduce", "algorithm": "ring", "size": f"{size} B"}), progress=False)
     theirs = run(star(algorithm), progress=False)
     assert job_ps(theirs) == job_ps(ours)

@@ -260,3 +260,15 @@ fn what_is_no_algorithm_is_said_with_its_line() {
     let bytes = Algorithm::read(b"<algo\n\xff/>", "a.xml").expect_err("no algorithm");
     assert_eq!((bytes.line, &bytes.what[..26]), (2, "it has bytes that are no U"));
 }
+
+#[test]
+fn any_cut_and_any_change_is_survived() {
+    for at in 0..SMALL.len() {
+        fuzz(&SMALL.as_bytes()[..at]);
+        for byte in *b"\"<>/-19\0\xff" {
+            let mut changed = SMALL.as_bytes().to_vec();
+            changed[at] = byte;
+            fuzz(&changed);
+        }
+    }
+}
