@@ -663,7 +663,7 @@ class TopologyGraph(TypedDict, total=False):
     """Names of the switches."""
 
 
-TopologyFormat = Literal["ns3", "htsim", "links"]
+TopologyFormat = Literal["ns3", "htsim", "links", "simai", "astra-sim"]
 """The format of a topology file."""
 
 
@@ -674,7 +674,8 @@ class TopologyFile(TypedDict, total=False):
     """The file, relative to the spec's folder. In a table of links, the first line names the columns `a` and `b` (names
     of two nodes), `rate` (like 100 Gbps) and `delay` (like 1 us), and each further line is a bidirectional link. Hosts
     and switches keep their names from the table. Host n of the ns-3 simulator is called "h" and n, switch n "s" and n,
-    and htsim's nodes are called h0, tor0, agg0, core0 and so on."""
+    and htsim's nodes are called h0, tor0, agg0, core0 and so on. Names from files of SimAI and ASTRA-sim are in
+    collectives.md."""
     format: TopologyFormat
     """The format of the file. Default: detected from its first line."""
     nodes: str
