@@ -155,3 +155,15 @@ def browser() -> Iterator["Browser"]:
         started = driver.chromium.launch(executable_path=path, args=CHROMIUM)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def tshark() -> str:
+    """The program tshark; without it tests that dissect captures are skipped, but not where all must be checked."""
+    path = shutil.which("tshark")
+    if path is None:
+        message = "tshark is missing (make setup prints how to install it): captures are not dissected"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return path

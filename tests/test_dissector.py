@@ -8,7 +8,6 @@ import pytest
 
 import fanin
 from fanin.dissector import lua
-from tests.test_traces import tshark as tshark  # the fixture
 
 SPEC = {
     "spec_version": 1,
@@ -92,8 +91,14 @@ def test_datagrams_of_runs_are_shown_down_to_their_frames(tshark: str, tmp_path:
     capture = tmp_path / "loopback.pcap"
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
     capture.write_bytes(head + struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet)
-    fields = ("datagram.token", "datagram.number", "datagram.promise", "item.arrives", "extension.wire")
-    fields += ("credit.connection",)
+    fields = (
+        "datagram.token",
+        "datagram.number",
+        "datagram.promise",
+        "item.arrives",
+        "extension.wire",
+        "credit.connection",
+    )
     also = ("-d", "udp.port==5002,fanin_run")
     found = shown(tshark, capture, "fanin.datagram", *(f"fanin.{field}" for field in fields), also=also)
     assert found == [[str(number) for number in (1 << 40, 6, 1 << 50, 123_456, 84, 70)]]

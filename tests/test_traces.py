@@ -1,7 +1,6 @@
 """Captures that Wireshark reads and timelines that Perfetto opens, against the tables of the same run."""
 
 import itertools
-import os
 import shutil
 import struct
 import subprocess
@@ -83,17 +82,6 @@ def packets(path: Path) -> list[tuple[str, int, int, bytes]]:
             interface, high, low, kept, original = struct.unpack_from("<IIIII", body)
             found.append((names[interface], high << 32 | low, original, body[20 : 20 + kept]))
     return found
-
-
-@pytest.fixture(scope="session")
-def tshark() -> str:
-    path = shutil.which("tshark")
-    if path is None:
-        message = "tshark is missing (make setup prints how to install it): captures are not dissected"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return path
 
 
 def dissect(tshark: str, capture: Path, only: str, *fields: str) -> list[list[str]]:
