@@ -93,12 +93,19 @@ impl Pairs {
         candidates.sort_unstable_by_key(|host| key(*host));
         let total = candidates.len();
         let mut crossing = 0.0;
+        // Where the candidates of the last chooser's rack are: the next one is mostly of the same.
+        let mut last: Option<(u32, usize, usize)> = None;
         let choosers: Vec<Chooser> = choosers
             .into_iter()
             .filter_map(|host| {
                 let rack = places.rack_of[host as usize];
-                let rack_from = candidates.partition_point(|c| key(*c) < (rack, 0));
-                let rack_to = candidates.partition_point(|c| key(*c) <= (rack, u32::MAX));
+                let (_, rack_from, rack_to) = *match &mut last {
+                    Some(known) if known.0 == rack => known,
+                    other => {
+                        let from = candidates.partition_point(|c| key(*c) < (rack, 0));
+                        other.insert((rack, from, candidates.partition_point(|c| key(*c) <= (rack, u32::MAX))))
+                    }
+                };
                 let (from, to) = if inter_rack_only {
                     (rack_from, rack_to)
                 } else {

@@ -7,7 +7,6 @@ use fanin_fabric::shared_buffer::{Limit, Plan};
 use fanin_fabric::topology::{Graph, Link};
 use fanin_fabric::{BufferPolicy, ClassConfig, pfc};
 use fanin_units::{Bytes, NodeId, Rate, Time};
-use std::collections::HashMap;
 
 /// Most rates with their own marking per class; all classes together stay below the number that a port can distinguish.
 const MAX_RATES: usize = 16;
@@ -141,15 +140,14 @@ impl Room<'_> {
             Limit::Port { bytes, .. } if !class.lossless => bytes,
             // The ingress ports are limited, not the egress: it may hold the bytes of all of them.
             Limit::Port { .. } => {
-                let mut held: HashMap<NodeId, u64> = HashMap::new();
+                let mut held = vec![0u64; self.graph.names.len()];
                 for link in &self.graph.links {
                     let Limit::Port { bytes, .. } = self.plan.limit(number + 1, link.rate) else { continue };
                     for end in [link.a, link.b] {
-                        let sum = held.entry(end).or_default();
-                        *sum = sum.saturating_add(bytes);
+                        held[end.ix()] = held[end.ix()].saturating_add(bytes);
                     }
                 }
-                let switches = held.into_iter().filter(|(node, _)| !self.graph.is_host(*node));
+                let switches = (0..).map(NodeId).zip(held).filter(|(node, _)| !self.graph.is_host(*node));
                 switches.map(|(_, bytes)| bytes).max().unwrap_or(0)
             }
             // A single queue settles at q = alpha (pool - q).
