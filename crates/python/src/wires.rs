@@ -3,8 +3,8 @@
 use crate::errors::{SpecError, failed};
 use crate::given::Given;
 use crate::results::{RunResult, left_by_spec, look};
+use fanin_transport::layouts::{self, Header};
 use fanin_units::PortId;
-use fanin_wire::layouts::{self, Header};
 use fanin_wirelab::carry::Watch;
 use fanin_wirelab::{Clock, Link, Options, WireError};
 use pyo3::prelude::*;

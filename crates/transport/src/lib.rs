@@ -28,6 +28,7 @@ pub use config::{Class, Config};
 pub use directory::{Directory, Known};
 pub use endpoint::Endpoint;
 pub use exchange::{Leaving, Left, Notice, Out, Post, Sent, Totals};
+pub use fanin_wire::layouts;
 pub use frame::{Carried, Formats};
 pub use messages::{Incident, What};
 pub use path::Path;

@@ -5,8 +5,8 @@
 
 use crate::node::Item;
 use fanin_transport::Sent;
+use fanin_transport::layouts;
 use fanin_units::{NodeId, PortId, Time};
-use fanin_wire::layouts;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
