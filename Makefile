@@ -31,8 +31,8 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup setup-dev notebook demo dev check test compiled lint test-rust test-python soak fuzz fmt bench side-by-side \
-	papers clean validate wheel sdist site site-serve \
+.PHONY: help setup setup-dev notebook demo dev check test compiled lint test-rust test-python soak fuzz fmt bench \
+	side-by-side papers clean validate wheel sdist site site-serve \
 	frames docs pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying \
 	certify-faults
 .DELETE_ON_ERROR:

@@ -140,17 +140,23 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Studied:
     return run
 
 
+def installed(program: str, without: str) -> str:
+    """The path of a program; without it tests are skipped, but not where all must be checked."""
+    path = shutil.which(program)
+    if path is None:
+        message = f"{program} is missing (make setup prints how to install it): {without}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator["Browser"]:
     """Chromium; for a module only, since its event loop is in the way of others."""
     from playwright.sync_api import sync_playwright
 
-    path = shutil.which("chromium")
-    if path is None:
-        message = "chromium is missing (make setup prints how to install it): no page is opened"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+    path = installed("chromium", "no page is opened")
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=path, args=CHROMIUM)
         yield started
@@ -159,11 +165,5 @@ def browser() -> Iterator["Browser"]:
 
 @pytest.fixture(scope="session")
 def tshark() -> str:
-    """The program tshark; without it tests that dissect captures are skipped, but not where all must be checked."""
-    path = shutil.which("tshark")
-    if path is None:
-        message = "tshark is missing (make setup prints how to install it): captures are not dissected"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    return path
+    """The program tshark."""
+    return installed("tshark", "captures are not dissected")

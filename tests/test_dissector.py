@@ -78,27 +78,35 @@ def test_credits_are_shown(tshark: str, folder: Path) -> None:
     assert {(int(source), int(destination)) for source, destination in found} >= {(2, 0)}
 
 
+def carried(frame: bytes, wire: int) -> bytes:
+    """A frame with its extension, as an item of a datagram."""
+    extension = struct.pack(">QQIIIIHHHBBBBBBH", 11, 12, 1, 2, 3, 4, wire, 0, 0, 0, 0, 0, 0, 255, 0, 0)
+    return struct.pack("<BIQI", 0, 9, 123_456, len(extension) + len(frame)) + extension + frame
+
+
 def test_datagrams_of_runs_are_shown_down_to_their_frames(tshark: str, tmp_path: Path, folder: Path) -> None:
-    del folder
-    frame = bytes.fromhex("02000000000202000000000188b5") + bytes([7, 3]) + struct.pack(">IIII", 70, 5, 0, 1)
-    frame += bytes(60 - len(frame)) + bytes(4)
-    extension = struct.pack(">QQIIIIHHH8BH", 11, 12, 1, 2, 3, 4, 84, 0, 0, 0, 0, 0, 0, 255, 0, 0, 0, 0)[:46]
-    item = struct.pack("<BIQI", 0, 9, 123_456, len(extension) + len(frame)) + extension + frame
-    payload = struct.pack("<QIIQ", 1 << 40, 6, 5, 1 << 50) + item
+    credit = bytes.fromhex("02000000000202000000000188b5") + bytes([7, 3]) + struct.pack(">IIII", 70, 5, 0, 1)
+    credit += bytes(64 - len(credit))
+    one = tmp_path / "one.pcap"
+    command = [tshark, "-n", "-r", str(folder / "capture.pcapng"), "-Y", "frame.len == 1534 && udp.dstport == 4791"]
+    subprocess.run([*command, "-F", "pcap", "-w", str(one)], check=True, capture_output=True)
+    dart = one.read_bytes()[40 : 40 + 1534]
+    payload = struct.pack("<QIIQ", 1 << 40, 6, 5, 1 << 50) + carried(credit, 84) + carried(dart, 1534)
     udp = struct.pack(">HHHH", 5001, 5002, 8 + len(payload), 0)
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 28 + len(payload), 0, 0, 64, 17, 0, bytes([127, 0, 0, 1]), bytes(4))
     packet = bytes(12) + b"\x08\x00" + ip + udp + payload
     capture = tmp_path / "loopback.pcap"
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
     capture.write_bytes(head + struct.pack("<IIII", 0, 0, len(packet), len(packet)) + packet)
-    fields = (
+    fields: tuple[str, ...] = (
         "datagram.token",
         "datagram.number",
         "datagram.promise",
         "item.arrives",
         "extension.wire",
-        "credit.connection",
     )
+    fields = (*fields, "credit.connection", "dart.start")
     also = ("-d", "udp.port==5002,fanin_run")
     found = shown(tshark, capture, "fanin.datagram", *(f"fanin.{field}" for field in fields), also=also)
-    assert found == [[str(number) for number in (1 << 40, 6, 1 << 50, 123_456, 84, 70)]]
+    numbers = str(1 << 40), "6", str(1 << 50)
+    assert found == [[*numbers, "123456,123456", "84,1534", "70", "1"]]

@@ -101,4 +101,5 @@ def test_without_it_a_command_says_what_to_install(command: str, root: Path, tmp
         timeout=60,
     )
     assert done.returncode == 2
-    assert done.stderr.endswith(": pip install ./papers\n")
+    what = "this command is in the package of the folder papers: pip install ./papers"
+    assert done.stderr == f"error: {command}: {what}\n"

@@ -56,18 +56,16 @@ function credit.dissector(tvb, pinfo, tree)
 end
 DissectorTable.get("ethertype"):add(0x88B5, credit)
 
--- Dart: opcodes of RoCEv2 that InfiniBand leaves to manufacturers.
-local ethertype, port = Field.new("eth.type"), Field.new("udp.dstport")
-function fanin.dissector(tvb, pinfo, tree)
-  local of, to = ethertype(), port()
-  if not of or of.value ~= 0x0800 or not to or to.value ~= 4791 then return end
+-- Dart in an Ethernet frame: opcodes of RoCEv2 that InfiniBand leaves to manufacturers.
+local function dart(tvb, pinfo, tree)
+  if tvb:len() < 54 or tvb(12, 2):uint() ~= 0x0800 or tvb(23, 1):uint() ~= 17 then return end
   local bth = 14 + 4 * tvb(14, 1):bitfield(4, 4) + 8
-  if bth + 12 > tvb:len() then return end
+  if bth + 12 > tvb:len() or tvb(bth - 6, 2):uint() ~= 4791 then return end
   local opcode = tvb(bth, 1):uint()
   if opcode == 0xC0 then
     pinfo.cols.protocol, pinfo.cols.info = "DART", "Dart data "
-    local dart, at = show("dart", tvb, bth + 12, tree)
-    if dart and dart.list == 1 then
+    local data, at = show("dart", tvb, bth + 12, tree)
+    if data and data.list == 1 then
       local list
       list, at = show("senders", tvb, at, tree)
       if list and at + 2 * list.count <= tvb:len() then
@@ -80,6 +78,11 @@ function fanin.dissector(tvb, pinfo, tree)
     pinfo.cols.protocol, pinfo.cols.info = "DART", "Dart ACK "
     show("dart_ack", tvb, bth + 16, tree)
   end
+end
+
+local ethernet = Field.new("eth.type")
+function fanin.dissector(tvb, pinfo, tree)
+  if ethernet() then dart(tvb, pinfo, tree) end
 end
 register_postdissector(fanin)
 
@@ -97,7 +100,9 @@ function run.dissector(tvb, pinfo, tree)
       if extension then
         if extension.records ~= 255 then frame = frame + 32 * math.min(extension.records, 5) end
         if frame < at + item.length then
-          Dissector.get("eth_withfcs"):call(tvb(frame, at + item.length - frame):tvb(), pinfo, tree)
+          local inner = tvb(frame, at + item.length - frame):tvb()
+          Dissector.get("eth_withfcs"):call(inner, pinfo, tree)
+          dart(inner, pinfo, tree)
         end
       end
     end

@@ -16,10 +16,9 @@
 use crate::path::Path;
 use fanin_cc::{Header, IntFields, IntHop, Kind, Telemetry, WireFormat, flags};
 use fanin_units::{MessageId, NodeId, Rate, Time};
-use fanin_wire::layouts;
 use fanin_wire::{
     Cnp, DartAck, DartData, DartSend, Data, Ecn, Envelope, Ethernet, IntHeader, IntRecord, Ipv4, MIN_FRAME, Mac,
-    PROTOCOL_UDP, Packet, Pfc, ROCE_PORT, Response, SenderList, Senders, Udp, WireError,
+    PROTOCOL_UDP, Packet, Pfc, ROCE_PORT, Response, SenderList, Senders, Udp, WireError, layouts,
 };
 
 /// Position of the telemetry header: after the UDP header.
