@@ -7,9 +7,9 @@
 //! acts on another host, so a network may be cut; but where sends end as their messages arrive.
 
 use crate::graph_records::{CollectiveRecord, GraphRecords, RankRecord};
-use fanin_graph::critical::Ran;
+use fanin_graph::critical::{NEVER, Ran};
 use fanin_graph::job::{SendEnds, Step};
-use fanin_graph::{Host, Job, Kind, Message, Node};
+use fanin_graph::{Host, Job, Kind, Message};
 use fanin_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -65,7 +65,7 @@ struct Known {
 }
 
 struct Rank {
-    program: usize,
+    /// Its nodes, but the parts of collectives that have not started.
     host: Host,
     nodes: Vec<Known>,
     /// Nodes that have not ended.
@@ -135,8 +135,7 @@ impl Graphs {
     /// A message that was [loaded](Self::load) has arrived completely.
     pub fn arrived(&mut self, number: u32, now: Time) {
         let (job, from, node) = self.sent[number as usize];
-        let program = &self.jobs[job as usize].job.ranks[from as usize];
-        let Kind::Send { to, bytes, tag } = program.steps[node as usize].node.kind else { return };
+        let Kind::Send { to, bytes, tag } = self.jobs[job as usize].job.step(from, node).kind else { return };
         let place = self.place_of[job as usize][to as usize];
         let message = Message { from, tag, bytes, token: u64::from(node) };
         self.open -= usize::from(self.ranks[place as usize].arrive(message, now, &self.jobs));
@@ -222,7 +221,8 @@ impl Graphs {
 
     /// What the ranks did up to now, and their unfinished nodes.
     pub fn take_records(&mut self, into: &mut GraphRecords) {
-        for rank in self.ranks.drain(..) {
+        for mut rank in self.ranks.drain(..) {
+            rank.add_what_never_started(&self.jobs);
             into.ran.push(rank.nodes.into_iter().map(|known| known.ran).collect());
             into.collectives.extend(rank.collectives);
             into.ranks.push(RankRecord { unfinished: rank.left as u64, ..rank.record });
@@ -231,28 +231,28 @@ impl Graphs {
     }
 }
 
-fn is_receive(step: &Step) -> bool {
-    matches!(step.node.kind, Kind::Recv { .. })
+fn is_receive(step: &Step<'_>) -> bool {
+    matches!(step.kind, Kind::Recv { .. })
+}
+
+/// A collective at a rank, which ends with its parts: these meet those of other ranks, not the collective itself.
+fn alone(mut step: Step<'_>) -> Step<'_> {
+    if let Kind::Collective { .. } = step.kind {
+        step.kind = Kind::Delay { ns: 0 };
+    }
+    step
 }
 
 impl Rank {
     fn new(placed: &Placed, job: u32, rank: u32) -> Self {
-        let program = &placed.job.ranks[rank as usize];
+        let nodes = placed.job.ranks[rank as usize].len();
         let mut host = Host::new(placed.job.rules(), usize::MAX);
-        for step in &program.steps {
-            // The parts of a collective meet those of other ranks, not the collective itself.
-            let kind = match step.node.kind {
-                Kind::Collective { .. } => Kind::Delay { ns: 0 },
-                kind => kind,
-            };
-            host.add(&Node { kind, ..step.node.clone() });
-        }
+        placed.job.own_steps(rank).for_each(|step| host.add_step(&alone(step)));
         let known = Known { message: NONE, place: NONE, ran: Ran::NOT };
         Self {
-            program: rank as usize,
             host,
-            nodes: vec![known; program.steps.len()],
-            left: program.steps.len(),
+            nodes: vec![known; nodes],
+            left: nodes,
             parts: HashMap::new(),
             is_due: false,
             computing: 0,
@@ -278,10 +278,11 @@ impl Rank {
             while let Some(at) = self.host.take() {
                 let waiting = self.host.node(at);
                 let node = waiting.id as u32;
-                let steps = &jobs[self.record.job as usize].job.ranks[self.program].steps[node as usize..];
-                self.begin(node, at, &steps[0], now);
+                let job = &jobs[self.record.job as usize].job;
+                let step = job.step(self.record.rank, node);
+                self.begin(node, at, &step, now);
                 let message = self.host.start(at);
-                match steps[0].node.kind {
+                match step.kind {
                     Kind::Delay { ns: 0 } => over.push(node),
                     Kind::Delay { ns } => {
                         let end = now.saturating_add(Time::from_ps(ns.saturating_mul(1000)));
@@ -292,9 +293,13 @@ impl Rank {
                         done |= message.is_some_and(|message| self.received(node, message, now, jobs));
                     }
                     Kind::Collective { .. } => {
-                        let parts = || steps[1..].iter().take_while(|step| step.within == node);
-                        let receives = parts().filter(|step| is_receive(step)).count() as u32;
-                        match if receives > 0 { receives } else { parts().count() as u32 } {
+                        let parts = job.parts(self.record.rank, node);
+                        let (mut sends, mut receives) = (0, 0);
+                        for part in parts {
+                            self.host.add_step(&part);
+                            *(if is_receive(&part) { &mut receives } else { &mut sends }) += 1;
+                        }
+                        match if receives > 0 { receives } else { sends } {
                             0 => over.push(node),
                             parts => _ = self.parts.insert(node, (parts, receives > 0)),
                         }
@@ -310,14 +315,23 @@ impl Rank {
         }
     }
 
-    fn begin(&mut self, node: u32, place: u32, step: &Step, now: Time) {
+    /// Adds the parts of collectives that have not started, so that the host knows all that has not ended.
+    fn add_what_never_started(&mut self, jobs: &[Placed]) {
+        let job = &jobs[self.record.job as usize].job;
+        let waiting = self.host.unfinished().into_iter().map(|waiting| waiting.id as u32);
+        for node in waiting.filter(|node| self.nodes[*node as usize].ran.start == NEVER).collect::<Vec<_>>() {
+            job.parts(self.record.rank, node).for_each(|part| self.host.add_step(&part));
+        }
+    }
+
+    fn begin(&mut self, node: u32, place: u32, step: &Step<'_>, now: Time) {
         let known = &mut self.nodes[node as usize];
         (known.place, known.ran.start) = (place, now.as_ps());
         self.count(step, now, 1);
     }
 
     /// Accounts for the time since the last change, then for a node that starts or ends.
-    fn count(&mut self, step: &Step, now: Time, change: i32) {
+    fn count(&mut self, step: &Step<'_>, now: Time, change: i32) {
         let passed = now.saturating_sub(self.since);
         self.since = now;
         let record = &mut self.record;
@@ -330,10 +344,10 @@ impl Rank {
         if self.communicating > 0 && self.computing == 0 {
             record.waiting += passed;
         }
-        let counted = match step.node.kind {
+        let counted = match step.kind {
             Kind::Delay { ns: 0 } => return,
             // The collective itself counts.
-            Kind::Send { .. } | Kind::Recv { .. } if step.within != step.node.id as u32 => return,
+            Kind::Send { .. } | Kind::Recv { .. } if step.is_part() => return,
             Kind::Delay { .. } => &mut self.computing,
             _ => &mut self.communicating,
         };
@@ -348,22 +362,21 @@ impl Rank {
 
     /// As above, where the host knows it.
     fn ended(&mut self, node: u32, now: Time, jobs: &[Placed]) -> bool {
-        let step = &jobs[self.record.job as usize].job.ranks[self.program].steps[node as usize];
-        self.count(step, now, -1);
-        let part = step.within != node;
-        if !part {
+        let step = jobs[self.record.job as usize].job.step(self.record.rank, node);
+        self.count(&step, now, -1);
+        if !step.is_part() {
             self.record.finish = now;
         }
         self.left -= 1;
         let ran = &mut self.nodes[node as usize].ran;
         ran.end = now.as_ps();
         let (job, rank, start) = (self.record.job, self.record.rank, Time::from_ps(ran.start));
-        if let Kind::Collective { .. } = step.node.kind {
+        if let Kind::Collective { .. } = step.kind {
             self.collectives.push(CollectiveRecord { job, collective: step.collective, rank, start, end: now });
         }
-        if part
+        if step.is_part()
             && let Some((parts, receives)) = self.parts.get_mut(&step.within)
-            && (!*receives || is_receive(step))
+            && (!*receives || is_receive(&step))
         {
             *parts -= 1;
             if *parts == 0 {

@@ -98,7 +98,7 @@ fn a_send_may_end_as_its_message_arrives() {
     };
     for send_ends in [SendEnds::Acked, SendEnds::Arrived] {
         let placed = placed(ranks(), 0, us(1));
-        let job = Arc::new(Job { send_ends, ..(*placed.job).clone() });
+        let job = Arc::new((*placed.job).clone().with_sends(send_ends));
         let placed = Placed { job, ..placed };
         let mut sim = line_rate(network(star(2, us(1))), messages_of(&placed));
         sim.run_graphs(vec![placed]);

@@ -265,9 +265,9 @@ impl Graphs {
     /// What the ranks of a [job](Self::job) of these graphs do.
     pub fn overview(job: &Job) -> Overview {
         let mut of = Overview { ranks: job.ranks.len(), ..Overview::default() };
-        for step in job.ranks.iter().flat_map(|rank| &rank.steps) {
+        for step in (0..job.ranks.len() as u32).flat_map(|rank| job.steps(rank)) {
             of.nodes += 1;
-            match step.node.kind {
+            match step.kind {
                 Kind::Send { bytes, .. } => {
                     of.messages += 1;
                     of.bytes = of.bytes.saturating_add(bytes);
@@ -281,7 +281,7 @@ impl Graphs {
         }
         for one in &job.collectives {
             let key = |group: &&mut Group| {
-                group.ranks == one.members
+                *group.ranks == *one.members
                     && (group.operation, group.algorithm) == (one.operation.name(), one.algorithm)
             };
             match of.groups.iter_mut().find(key) {
@@ -290,7 +290,7 @@ impl Graphs {
                     group.bytes = group.bytes.saturating_add(one.bytes);
                 }
                 None => of.groups.push(Group {
-                    ranks: one.members.clone(),
+                    ranks: one.members.to_vec(),
                     operation: one.operation.name(),
                     algorithm: one.algorithm,
                     collectives: 1,

@@ -333,7 +333,7 @@ fn a_file_of_groups_belongs_to_the_traces_of_all_ranks() {
     let graphs = open(r#"{"1": [0, 1], "2": [3, 2]}"#).expect("graphs");
     assert_eq!(graphs.check(), Ok(vec![]));
     let job = graphs.job(graphs.rules(), &Default::default()).expect("a job");
-    let members: Vec<&[u32]> = job.collectives.iter().map(|one| one.members.as_slice()).collect();
+    let members: Vec<&[u32]> = job.collectives.iter().map(|one| &*one.members).collect();
     assert_eq!(members, [[0, 1], [3, 2]]);
     let said = |wrong: String, part: &str| assert!(wrong.contains(part), "{wrong}");
     said(open(r#"{"1": [0, 1]}"#).expect("graphs").check().expect_err("a group").to_string(), "group 2 is not defined");

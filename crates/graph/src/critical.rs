@@ -73,8 +73,8 @@ pub struct Past<'a> {
 }
 
 impl Past<'_> {
-    fn step(&self, rank: u32, node: u32) -> &Step {
-        &self.job.ranks[rank as usize].steps[node as usize]
+    fn step(&self, rank: u32, node: u32) -> Step<'_> {
+        self.job.step(rank, node)
     }
 
     fn ran(&self, rank: u32, node: u32) -> Ran {
@@ -84,12 +84,12 @@ impl Past<'_> {
     /// The path to the end of the whole job, in order of time; none while a node has not ended.
     pub fn path(&self) -> Option<Vec<Piece>> {
         let mut last: Option<(u64, u32, u32)> = None;
-        for (rank, program) in (0..).zip(&self.job.ranks) {
-            for (node, step) in (0..).zip(&program.steps) {
-                let end = Some(self.ran(rank, node).end).filter(|end| *end != NEVER)?;
+        for rank in 0..self.job.ranks.len() as u32 {
+            for step in self.job.steps(rank) {
+                let end = Some(self.ran(rank, step.number).end).filter(|end| *end != NEVER)?;
                 // As a rank finishes: without the ACKs of a collective's messages.
-                if step.within == node && last.is_none_or(|(latest, ..)| end > latest) {
-                    last = Some((end, rank, node));
+                if !step.is_part() && last.is_none_or(|(latest, ..)| end > latest) {
+                    last = Some((end, rank, step.number));
                 }
             }
         }
@@ -101,11 +101,10 @@ impl Past<'_> {
     /// that a rank has not ended.
     pub fn paths_of_collectives(&self) -> impl Iterator<Item = Option<Vec<Piece>>> + '_ {
         let mut entries: Vec<Vec<(u32, u32)>> = vec![Vec::new(); self.job.collectives.len()];
-        for (rank, program) in (0..).zip(&self.job.ranks) {
-            for (node, step) in (0..).zip(&program.steps) {
-                if let (Kind::Collective { .. }, Some(of)) = (step.node.kind, entries.get_mut(step.collective as usize))
-                {
-                    of.push((rank, node));
+        for rank in 0..self.job.ranks.len() as u32 {
+            for step in self.job.own_steps(rank) {
+                if let Some(of) = entries.get_mut(step.collective as usize) {
+                    of.push((rank, step.number));
                 }
             }
         }
@@ -134,7 +133,7 @@ impl Past<'_> {
             };
             if at_end {
                 at_end = false;
-                match step.node.kind {
+                match step.kind {
                     Kind::Delay { .. } => add(Spent::Computing, rank, node, start, end),
                     Kind::Send { .. } => {
                         let acked = self.job.send_ends == SendEnds::Acked;
@@ -155,7 +154,7 @@ impl Past<'_> {
                 continue;
             }
             if let Some((collective, first)) = within
-                && step.within == node
+                && !step.is_part()
                 && step.collective == collective
             {
                 add(Spent::Late, rank, node, first, start);
@@ -175,19 +174,18 @@ impl Past<'_> {
     /// The part of a collective with which it ended at a rank: the last of its receives, or of its sends where it has
     /// no receives.
     fn last_part(&self, rank: u32, node: u32) -> Option<u32> {
-        let steps = &self.job.ranks[rank as usize].steps;
-        let parts = || (node + 1..).zip(&steps[node as usize + 1..]).take_while(|(_, step)| step.within == node);
-        let receives = |step: &Step| matches!(step.node.kind, Kind::Recv { .. });
-        let any = parts().any(|(_, step)| receives(step));
-        let counted = parts().filter(|(_, step)| receives(step) == any);
-        counted.map(|(part, _)| part).min_by_key(|part| std::cmp::Reverse(self.ran(rank, *part).end))
+        let parts = || self.job.parts(rank, node);
+        let receives = |step: &Step<'_>| matches!(step.kind, Kind::Recv { .. });
+        let any = parts().any(|step| receives(&step));
+        let counted = parts().filter(|step| receives(step) == any).map(|step| step.number);
+        counted.min_by_key(|part| std::cmp::Reverse(self.ran(rank, *part).end))
     }
 
     /// When the last of a node's conditions was met, and by which node: whether by its end, or by its start.
     fn last_met(&self, rank: u32, node: u32) -> (u64, Option<(u32, bool)>) {
-        let of = &self.step(rank, node).node;
-        let ends = of.after_end.iter().map(|id| (self.ran(rank, *id as u32).end, *id as u32, true));
-        let starts = of.after_start.iter().map(|id| (self.ran(rank, *id as u32).start, *id as u32, false));
+        let of = self.step(rank, node);
+        let ends = of.after_end().map(|id| (self.ran(rank, id).end, id, true));
+        let starts = of.after_start().map(|id| (self.ran(rank, id).start, id, false));
         let mut last = (self.begin, None);
         for (time, before, ended) in ends.chain(starts) {
             if last.1.is_none() || time > last.0 {

@@ -1,6 +1,7 @@
 //! A rank as it runs: which nodes wait, are ready, hold a slot, or are under way.
 
 use crate::ended::Ended;
+use crate::job::Step;
 use crate::matching::{Matcher, Message};
 use crate::{Holds, Kind, Node, Rules, Source};
 use std::cmp::Reverse;
@@ -140,31 +141,52 @@ impl Host {
 
     /// Adds a node; returns false if its number is taken.
     pub fn add(&mut self, node: &Node) -> bool {
-        if self.ended.contains(node.id) {
-            return false;
+        let Some(at) = self.read(node.id, node.kind, (node.slot, node.nic)) else { return false };
+        node.after_end.iter().for_each(|id| self.wait(at, *id, END));
+        node.after_start.iter().for_each(|id| self.wait(at, *id, START));
+        self.blocked(at);
+        true
+    }
+
+    /// Adds a node of a job, whose numbers are all different.
+    pub fn add_step(&mut self, step: &Step<'_>) {
+        let Some(at) = self.read(step.number.into(), step.kind, (step.slot, step.nic)) else { return };
+        step.after_end().for_each(|id| self.wait(at, id.into(), END));
+        step.after_start().for_each(|id| self.wait(at, id.into(), START));
+        self.blocked(at);
+    }
+
+    /// The place of a node that has been read, if its number is not taken.
+    fn read(&mut self, id: u64, kind: Kind, (slot, nic): (Option<u8>, u8)) -> Option<u32> {
+        if self.ended.contains(id) {
+            return None;
         }
-        let at = self.place(node.id);
+        let at = self.place(id);
         let live = &mut self.live[at as usize];
         if live.state != State::Unread {
-            return false;
+            return None;
         }
-        *live = Live { kind: node.kind, slot: node.slot, nic: node.nic, state: State::Blocked, ..*live };
-        for (list, ids) in [(END, &node.after_end), (START, &node.after_start)] {
-            for id in ids {
-                if self.ended.contains(*id) {
-                    continue;
-                }
-                let before = self.place(*id);
-                if list == END || self.live[before as usize].state != State::Started {
-                    self.link(before, list, at);
-                    self.live[at as usize].open += 1;
-                }
-            }
+        *live = Live { kind, slot, nic, state: State::Blocked, ..*live };
+        Some(at)
+    }
+
+    /// A node waits for the end, or for the start, of another one.
+    fn wait(&mut self, at: u32, id: u64, list: usize) {
+        if self.ended.contains(id) {
+            return;
         }
+        let before = self.place(id);
+        if list == END || self.live[before as usize].state != State::Started {
+            self.link(before, list, at);
+            self.live[at as usize].open += 1;
+        }
+    }
+
+    /// All waits of a node are known.
+    fn blocked(&mut self, at: u32) {
         if self.live[at as usize].open == 0 {
             self.make_ready(at);
         }
-        true
     }
 
     /// The place of a node, new if it has none.

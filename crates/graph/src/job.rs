@@ -1,8 +1,14 @@
 //! A job: the work of all its ranks, in which each collective consists of the messages of its algorithm.
 
-use crate::collectives::{MOST_MESSAGES, Method, algorithm, plan};
+mod planned;
+mod program;
+
+pub use program::{Program, Step};
+
+use crate::collectives::Method;
 use crate::{Holds, Kind, Node, Operation, Rules, Source};
-use std::collections::{BTreeMap, HashMap};
+use planned::{Collectives, Parts};
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -23,6 +29,8 @@ pub struct Job {
     pub ranks: Vec<Program>,
     /// The collectives, in the order in which ranks name them.
     pub collectives: Vec<Collective>,
+    /// What collectives consist of. Those of the same operation, bytes and number of ranks share a plan.
+    plans: Vec<Parts>,
 }
 
 /// When a send ends.
@@ -48,27 +56,11 @@ pub struct Collective {
     /// Bytes by nccl-tests' counting, as [`crate::collectives::Shape::bytes`].
     pub bytes: u64,
     /// The ranks that take part, by place.
-    pub members: Vec<u32>,
-}
-
-/// The nodes of a rank; the number of each is its place in the list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Program {
-    /// The nodes.
-    pub steps: Vec<Step>,
-}
-
-/// A node of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The node.
-    pub node: Node,
-    /// The collective that it is, or whose message it sends or receives, or [`NONE`].
-    pub collective: u32,
-    /// The node of the rank that is this collective; its own number for others.
-    pub within: u32,
-    /// The node's number in the file; of a part of a collective, that of the collective.
-    pub origin: u64,
+    pub members: Arc<[u32]>,
+    /// Its plan.
+    plan: u32,
+    /// The tag of its first message.
+    tags: u32,
 }
 
 /// Why there is no job.
@@ -139,7 +131,7 @@ impl Job {
     /// about it, or it has too few bytes.
     pub fn new<S: Source>(sources: &mut [S], rules: Rules, method: &Method) -> Result<Self, Wrong<S::Error>> {
         let mut ranks = Vec::with_capacity(sources.len());
-        let mut groups = BTreeMap::new();
+        let mut groups: BTreeMap<u32, Arc<[u32]>> = BTreeMap::new();
         for (rank, source) in (0..).zip(&mut *sources) {
             let (mut nodes, mut node) = (Vec::new(), Node::default());
             while source.next(&mut node).map_err(Wrong::Source)? {
@@ -153,38 +145,29 @@ impl Job {
                 if let Kind::Collective { group, .. } = node.kind
                     && let Some(members) = source.members(group)
                 {
-                    groups.entry(group).or_insert_with(|| members.to_vec());
+                    groups.entry(group).or_insert_with(|| members.into());
                 }
             }
             ranks.push(nodes);
         }
         groups.entry(0).or_insert_with(|| (0..sources.len() as u32).collect());
-        let of_all = sources.iter().any(S::all_gather_of_all);
-        let mut collectives =
-            Collectives { method, groups, of_all, all: Vec::new(), numbers: HashMap::new(), used: 0, messages: 0 };
-        let counts: Vec<BTreeMap<u64, u32>> =
+        let mut collectives = Collectives::new(method, groups, sources.iter().any(S::all_gather_of_all));
+        let of_ranks: Vec<Vec<(u64, u32, u32)>> =
             ranks.iter().zip(0..).map(|(nodes, rank)| collectives.of_rank(rank, nodes)).collect::<Result<_, _>>()?;
         collectives.complete()?;
-        let tagged = |node: &&Node| match node.kind {
-            Kind::Send { tag, .. } | Kind::Recv { tag, .. } => tag >= TAGS && tag != crate::ANY,
-            _ => false,
-        };
-        if !collectives.all.is_empty() {
-            for (rank, nodes) in (0..).zip(&ranks) {
-                if let Some(node) = nodes.iter().find(tagged) {
-                    let what =
-                        format!("has a tag from {TAGS} on, which beside collectives are those of their messages");
-                    return Err(Wrong::node(rank, node.id, what));
-                }
+        for (rank, nodes) in (0..).zip(&ranks) {
+            if let Some(node) = collectives.tagged(nodes) {
+                let what = format!("has a tag from {TAGS} on, which beside collectives are those of their messages");
+                return Err(Wrong::node(rank, node.id, what));
             }
         }
         let mut programs = Vec::with_capacity(ranks.len());
-        for ((rank, nodes), of) in (0..).zip(ranks).zip(counts) {
-            programs.push(program(rank, nodes, &of, &collectives)?);
+        for ((rank, nodes), of) in (0..).zip(ranks).zip(of_ranks) {
+            programs.push(program(rank, &nodes, &of, &collectives)?);
         }
-        let all = collectives.all.into_iter().map(|one| one.what).collect();
+        let (collectives, plans) = collectives.into_parts();
         let rules = (rules.holds, rules.first_ready);
-        Ok(Self { rules, send_ends: SendEnds::default(), ranks: programs, collectives: all })
+        Ok(Self { rules, send_ends: SendEnds::default(), ranks: programs, collectives, plans })
     }
 
     /// How the nodes of a rank share its slots.
@@ -192,10 +175,16 @@ impl Job {
         Rules { holds: self.rules.0, first_ready: self.rules.1 }
     }
 
+    /// The same job with another end of sends.
+    #[must_use]
+    pub fn with_sends(self, send_ends: SendEnds) -> Self {
+        Self { send_ends, ..self }
+    }
+
     /// The same job where no node needs a slot.
     #[must_use]
     pub fn without_slots(mut self) -> Self {
-        self.ranks.iter_mut().flat_map(|rank| &mut rank.steps).for_each(|step| step.node.slot = None);
+        self.ranks.iter_mut().flat_map(Program::own_mut).for_each(|node| node.slot = None);
         self
     }
 
@@ -203,9 +192,8 @@ impl Job {
     #[must_use]
     pub fn slowed(mut self, ranks: &[u32], factor: f64) -> Self {
         for rank in ranks {
-            let steps = self.ranks.get_mut(*rank as usize).map(|program| program.steps.iter_mut());
-            for step in steps.into_iter().flatten() {
-                if let Kind::Delay { ns } = &mut step.node.kind {
+            for node in self.ranks.get_mut(*rank as usize).into_iter().flat_map(Program::own_mut) {
+                if let Kind::Delay { ns } = &mut node.kind {
                     *ns = ((*ns as f64 * factor + 0.5) as u64).min(crate::LONGEST);
                 }
             }
@@ -215,27 +203,29 @@ impl Job {
 
     /// What a node is called: by its number in the file, and where it is a message of a collective, by that.
     pub fn name(&self, rank: u32, number: u64) -> String {
-        let step = self.ranks.get(rank as usize).and_then(|program| program.steps.get(number as usize));
-        match step {
-            Some(step) if u64::from(step.within) != number => {
-                let named = self.collectives.get(step.collective as usize).map_or("", |one| one.operation.name());
-                format!("a message of node {} ({named})", step.origin)
+        match self.ranks.get(rank as usize) {
+            Some(program) if number < program.len() as u64 => {
+                let step = self.step(rank, number as u32);
+                if step.is_part() {
+                    let named = self.collectives[step.collective as usize].operation.name();
+                    return format!("a message of node {} ({named})", step.origin);
+                }
+                format!("node {}", step.origin)
             }
-            Some(step) => format!("node {}", step.origin),
-            None => format!("node {number}"),
+            _ => format!("node {number}"),
         }
     }
 
     /// Nodes of all ranks.
     pub fn nodes(&self) -> usize {
-        self.ranks.iter().map(|rank| rank.steps.len()).sum()
+        self.ranks.iter().map(Program::len).sum()
     }
 
     /// The messages, as rank, number of the node that sends it, receiving rank and bytes: by rank, then by number.
     pub fn sends(&self) -> impl Iterator<Item = (u32, u32, u32, u64)> + '_ {
-        (0..).zip(&self.ranks).flat_map(|(rank, program)| {
-            (0..).zip(&program.steps).filter_map(move |(number, step)| match step.node.kind {
-                Kind::Send { to, bytes, .. } => Some((rank, number, to, bytes)),
+        (0..self.ranks.len() as u32).flat_map(|rank| {
+            self.steps(rank).filter_map(move |step| match step.kind {
+                Kind::Send { to, bytes, .. } => Some((rank, step.number, to, bytes)),
                 _ => None,
             })
         })
@@ -243,30 +233,31 @@ impl Job {
 
     /// The nodes of each rank, numbered as here, with collectives as their messages: for tools that know none.
     pub fn messages_only(&self) -> Vec<Listed> {
-        self.ranks.iter().map(Program::messages_only).collect()
+        (0..self.ranks.len() as u32).map(|rank| self.messages_of(rank)).collect()
     }
-}
 
-impl Program {
     /// A collective becomes two delays of no time: one at its start, with its number, and one at its end, which is that
     /// of the last receive (of the last send, where the rank receives nothing).
-    fn messages_only(&self) -> Listed {
-        let end_of = |id: u64| match self.steps.get(id as usize).map(|step| step.node.kind) {
-            Some(Kind::Collective { .. }) => self.steps.len() as u64 + id,
-            _ => id,
-        };
+    fn messages_of(&self, rank: u32) -> Listed {
+        let len = self.ranks[rank as usize].len() as u64;
+        let starts: BTreeSet<u64> = self
+            .own_steps(rank)
+            .filter(|step| matches!(step.kind, Kind::Collective { .. }))
+            .map(|step| step.number.into())
+            .collect();
+        let end_of = |id: u64| if starts.contains(&id) { len + id } else { id };
         // Those ends, and the sends before each.
         let mut ends: BTreeMap<u32, (Node, Vec<u64>)> = BTreeMap::new();
-        let mut nodes = Vec::with_capacity(self.steps.len());
-        for (number, step) in (0..).zip(&self.steps) {
-            let mut node = step.node.clone();
+        let mut nodes = Vec::with_capacity(len as usize);
+        for step in self.steps(rank) {
+            let (number, mut node) = (step.number, step.node());
             node.after_end.iter_mut().for_each(|id| *id = end_of(*id));
             if let Kind::Collective { .. } = node.kind {
                 node.kind = Kind::Delay { ns: 0 };
                 node.slot = None;
                 let end = Node { id: end_of(number.into()), after_end: vec![number.into()], ..Node::default() };
                 ends.insert(number, (end, Vec::new()));
-            } else if step.within != number
+            } else if step.is_part()
                 && let Some((end, sends)) = ends.get_mut(&step.within)
             {
                 // A trace knows waits for ends alone; the start of a collective takes no time.
@@ -287,158 +278,28 @@ impl Program {
     }
 }
 
-/// A collective while its job is built.
-struct Planned {
-    what: Collective,
-    group: u32,
-    first: (u32, u64),
-    bytes: u64,
-    /// Ranks that have come.
-    here: u32,
-    /// Nodes of each place: whether it sends, the peer's place, bytes, tag, and the nodes of the place that it waits
-    /// for.
-    parts: Vec<Vec<Part>>,
-}
-
-struct Part {
-    sends: bool,
-    peer: u32,
-    bytes: u64,
-    tag: u32,
-    after: Vec<u32>,
-}
-
-struct Collectives<'a> {
-    method: &'a Method<'a>,
-    groups: BTreeMap<u32, Vec<u32>>,
-    /// What the bytes of an all-gather are: [`Source::all_gather_of_all`].
-    of_all: bool,
-    all: Vec<Planned>,
-    /// By group and the number of collectives before.
-    numbers: HashMap<(u32, u32), u32>,
-    /// Tags so far.
-    used: u32,
-    /// Messages so far.
-    messages: u64,
-}
-
-impl Collectives<'_> {
-    /// The collective of each such node of a rank.
-    fn of_rank<E>(&mut self, rank: u32, nodes: &[Node]) -> Result<BTreeMap<u64, u32>, Wrong<E>> {
-        let mut counts: HashMap<u32, u32> = HashMap::new();
-        let mut of = BTreeMap::new();
-        for node in nodes {
-            let Kind::Collective { operation, bytes, group } = node.kind else { continue };
-            let wrong = |what: String| Wrong::node(rank, node.id, what);
-            let members = self.groups.get(&group);
-            let members = members.ok_or_else(|| wrong(format!("names process group {group}, which is not defined")))?;
-            if !members.contains(&rank) {
-                return Err(wrong(format!("names process group {group}, to which rank {rank} does not belong")));
-            }
-            let count = counts.entry(group).or_default();
-            let key = (group, *count);
-            *count += 1;
-            let number = match self.numbers.get(&key) {
-                Some(number) => *number,
-                None => {
-                    let first = (rank, node.id);
-                    let planned = self.planned(operation, bytes, group, first).map_err(wrong)?;
-                    self.all.push(planned);
-                    let number = self.all.len() as u32 - 1;
-                    self.numbers.insert(key, number);
-                    number
-                }
-            };
-            let planned = &mut self.all[number as usize];
-            let Planned { first, bytes: same, .. } = *planned;
-            if (planned.what.operation, same) != (plain(operation), bytes) {
-                let (other, id) = first;
-                let what = format!("is another operation or size than node {id} of rank {other}, its counterpart");
-                return Err(wrong(what));
-            }
-            planned.here += 1;
-            of.insert(node.id, number);
-        }
-        Ok(of)
-    }
-
-    fn planned(&mut self, operation: Operation, bytes: u64, group: u32, first: (u32, u64)) -> Result<Planned, String> {
-        let operation = plain(operation);
-        let members = self.groups[&group].clone();
-        let ranks = members.len() as u32;
-        // A trace counts what a rank contributes to an all-gather.
-        let of_one = operation == Operation::AllGather && !self.of_all;
-        let total = if of_one { bytes.saturating_mul(ranks.into()) } else { bytes };
-        // A trace has several operations, and the name may be that of another one's algorithm.
-        let fits = self.method.algorithm.filter(|name| algorithm(operation, Some(name)).is_ok());
-        let name = algorithm(operation, fits)?.name;
-        // So may a window or sizes be meant for others.
-        let window = self.method.window.filter(|_| name == "direct");
-        let sizes = self.method.sizes.filter(|_| operation == Operation::AllToAll);
-        let method = Method { algorithm: fits, window, sizes, ..*self.method };
-        let plan = plan(operation, ranks, total, &method)?;
-        self.messages += plan.transfers.len() as u64;
-        if self.messages > MOST_MESSAGES {
-            return Err(format!("is the one whose messages make more than {MOST_MESSAGES}, the most of a job"));
-        }
-        let mut parts: Vec<Vec<Part>> = members.iter().map(|_| Vec::new()).collect();
-        // The number of each transfer among the nodes of its receiver.
-        let mut received = Vec::with_capacity(plan.transfers.len());
-        for transfer in plan.transfers {
-            let tag = TAGS + self.used % (TAGS - 1);
-            self.used = self.used.wrapping_add(1);
-            let (from, to, bytes) = (transfer.from, transfer.to, transfer.bytes);
-            let after = transfer.after.iter().map(|after| received[*after as usize]).collect();
-            parts[from as usize].push(Part { sends: true, peer: to, bytes, tag, after });
-            received.push(parts[to as usize].len() as u32);
-            parts[to as usize].push(Part { sends: false, peer: from, bytes, tag, after: Vec::new() });
-        }
-        let what = Collective { operation, algorithm: name, bytes: total, members };
-        Ok(Planned { what, group, first, bytes, here: 0, parts })
-    }
-
-    /// The members of a collective, and the nodes of a rank in it; none of none.
-    fn of(&self, number: Option<&u32>, rank: u32) -> (&[u32], &[Part]) {
-        let Some(planned) = number.and_then(|number| self.all.get(*number as usize)) else { return (&[], &[]) };
-        let members = &planned.what.members;
-        let place = members.iter().position(|of| *of == rank);
-        (members, place.map_or(&[], |place| &planned.parts[place]))
-    }
-
-    /// Whether all ranks have come.
-    fn complete<E>(&self) -> Result<(), Wrong<E>> {
-        let missing = self.all.iter().find(|one| one.here as usize != one.what.members.len());
-        missing.map_or(Ok(()), |one| {
-            let (rank, id) = one.first;
-            let (here, all) = (one.here, one.what.members.len());
-            let what = format!("takes part in a collective of group {} to which {here} of {all} ranks come", one.group);
-            Err(Wrong::node(rank, id, what))
-        })
-    }
-}
-
-/// The operation whose messages it has.
-fn plain(operation: Operation) -> Operation {
-    match operation {
-        Operation::ReduceScatterBlock => Operation::ReduceScatter,
-        other => other,
-    }
-}
-
-/// The nodes of a rank, with the parts of each collective behind it.
+/// The nodes of a rank, with the parts of each collective behind it. `of` has the collective of each such node, in
+/// their order, and the rank's place there.
 fn program<E>(
     rank: u32,
-    nodes: Vec<Node>,
-    of: &BTreeMap<u64, u32>,
+    nodes: &[Node],
+    of: &[(u64, u32, u32)],
     collectives: &Collectives<'_>,
 ) -> Result<Program, Wrong<E>> {
+    // Of each node: its collective, its place there, and how many parts follow.
+    let parts_of = |node: &Node, of: &mut std::slice::Iter<'_, (u64, u32, u32)>| match node.kind {
+        Kind::Collective { .. } => {
+            let (_, number, place) = of.next().copied().expect("each collective of the rank has been planned");
+            (number, place, collectives.parts(number, place))
+        }
+        _ => (NONE, 0, 0),
+    };
     // By place in the file's order of numbers: the number of each node, and the one here.
-    let mut numbers: Vec<(u64, u64)> = Vec::with_capacity(nodes.len());
-    let mut next = 0;
-    for node in &nodes {
+    let mut numbers: Vec<(u64, u32)> = Vec::with_capacity(nodes.len());
+    let (mut next, mut each) = (0, of.iter());
+    for node in nodes {
         numbers.push((node.id, next));
-        let (_, parts) = collectives.of(of.get(&node.id), rank);
-        next += 1 + parts.len() as u64;
+        next += 1 + parts_of(node, &mut each).2;
     }
     let first = numbers.first().map_or(0, |(id, _)| *id);
     let number_of = |id: u64| {
@@ -449,33 +310,19 @@ fn program<E>(
             _ => numbers.binary_search_by_key(&id, |(id, _)| *id).ok().map(|place| numbers[place].1),
         }
     };
-    let mut steps = Vec::with_capacity(next as usize);
-    for mut node in nodes {
-        let (origin, own) = (node.id, steps.len() as u32);
-        node.id = u64::from(own);
-        for id in node.after_end.iter_mut().chain(&mut node.after_start) {
-            let absent = || Wrong::node(rank, origin, format!("waits for node {id}, which is not there"));
-            *id = number_of(*id).ok_or_else(absent)?;
+    let (mut program, mut each) = (Program::with_capacity(nodes.len()), of.iter());
+    let mut waits: [Vec<u32>; 2] = Default::default();
+    for node in nodes {
+        for (ids, waits) in [&node.after_end, &node.after_start].into_iter().zip(&mut waits) {
+            waits.clear();
+            for id in ids {
+                let absent = || Wrong::node(rank, node.id, format!("waits for node {id}, which is not there"));
+                waits.push(number_of(*id).ok_or_else(absent)?);
+            }
         }
-        let (members, parts) = collectives.of(of.get(&origin), rank);
-        let collective = of.get(&origin).copied().unwrap_or(NONE);
-        steps.push(Step { node, collective, within: own, origin });
-        let first = own + 1;
-        for part in parts {
-            let peer = members[part.peer as usize];
-            let (bytes, tag) = (part.bytes, part.tag);
-            let kind = match part.sends {
-                true => Kind::Send { to: peer, bytes, tag },
-                false => Kind::Recv { from: peer, bytes, tag },
-            };
-            let after_end: Vec<u64> = part.after.iter().map(|number| u64::from(first + number)).collect();
-            let after_start = if after_end.is_empty() { vec![u64::from(own)] } else { Vec::new() };
-            let id = steps.len() as u64;
-            let node = Node { id, kind, slot: None, nic: 0, after_end, after_start };
-            steps.push(Step { node, collective, within: own, origin });
-        }
+        program.push(node, [&waits[0], &waits[1]], parts_of(node, &mut each));
     }
-    Ok(Program { steps })
+    Ok(program)
 }
 
 #[cfg(test)]

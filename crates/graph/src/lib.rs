@@ -78,7 +78,7 @@ pub enum Kind {
 }
 
 /// A collective operation, in the order of Chakra's numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are those of every library of collectives")]
 pub enum Operation {
     AllReduce,

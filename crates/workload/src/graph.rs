@@ -50,19 +50,19 @@ impl Graph {
     ) -> Result<impl Iterator<Item = Flow> + Send + use<>, WorkloadError> {
         self.check(places)?;
         let Self { job, hosts } = self.clone();
-        let ranks = if span > Time::ZERO { job.ranks.len() } else { 0 };
+        let ranks = if span > Time::ZERO { job.ranks.len() as u32 } else { 0 };
         Ok((0..ranks).flat_map(move |rank| {
             let (job, hosts) = (job.clone(), hosts.clone());
-            (0..job.ranks[rank].steps.len()).filter_map(move |number| {
-                let step = &job.ranks[rank].steps[number];
-                let Kind::Send { to, bytes, .. } = step.node.kind else { return None };
+            (0..job.ranks[rank as usize].len() as u32).filter_map(move |number| {
+                let step = job.step(rank, number);
+                let Kind::Send { to, bytes, .. } = step.kind else { return None };
                 Some(Flow {
-                    src: hosts[rank],
+                    src: hosts[rank as usize],
                     dst: hosts[to as usize],
                     // A message without content is a packet with one byte.
                     bytes: bytes.max(1),
                     group: if step.collective == NONE { NO_GROUP } else { step.collective },
-                    sent_by: Some((rank as u32, number as u32)),
+                    sent_by: Some((rank, number)),
                     ..Flow::default()
                 })
             })

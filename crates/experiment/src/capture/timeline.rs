@@ -157,10 +157,10 @@ impl<W: Write> Timeline<W> {
             let (traffic, host) = (&self.traffics[usize::from(placed.traffic)], placed.hosts[record.rank as usize]);
             let name = format!("{traffic}: rank {} on {}", record.rank, self.nodes[host as usize]);
             let group = self.writer.group(&name)?;
-            let steps = &placed.job.ranks[record.rank as usize].steps;
             for (kind, name) in ["computes", "collectives", "sends", "receives"].into_iter().enumerate() {
-                let of_kind = |(step, ran): &(&Step, &Ran)| kind_of(&step.node.kind) == kind && ran.start != NEVER;
-                let mut nodes: Vec<(&Step, &Ran)> = steps.iter().zip(ran).filter(of_kind).collect();
+                let of_kind = |(step, ran): &(Step<'_>, &Ran)| kind_of(&step.kind) == kind && ran.start != NEVER;
+                let steps = placed.job.steps(record.rank);
+                let mut nodes: Vec<(Step<'_>, &Ran)> = steps.zip(ran).filter(of_kind).collect();
                 nodes.sort_by_key(|(_, ran)| ran.start);
                 // Until when each track has a slice.
                 let mut lanes: Vec<(Track, u64)> = Vec::new();
@@ -184,11 +184,11 @@ impl<W: Write> Timeline<W> {
     fn node(
         &mut self,
         track: Track,
-        (placed, (job, rank), step): (&Placed, (u32, u32), &Step),
+        (placed, (job, rank), step): (&Placed, (u32, u32), Step<'_>),
         ran: &Ran,
     ) -> io::Result<()> {
         let arrow = |rank: u32, node: u32| 1 + (u64::from(job) << 56 | u64::from(rank) << 32 | u64::from(node));
-        let (name, bytes) = match step.node.kind {
+        let (name, bytes) = match step.kind {
             Kind::Delay { .. } => (format!("node {}", step.origin), None),
             Kind::Collective { operation, .. } => {
                 let bytes = placed.job.collectives[step.collective as usize].bytes;
@@ -205,15 +205,15 @@ impl<W: Write> Timeline<W> {
         if step.collective != NONE {
             args.push(("collective", Value::Number(step.collective.into())));
         }
-        if let Kind::Send { .. } = step.node.kind {
-            args.push(("", Value::ArrowFrom(arrow(rank, step.node.id as u32))));
+        if let Kind::Send { .. } = step.kind {
+            args.push(("", Value::ArrowFrom(arrow(rank, step.number))));
         }
         self.writer.begin(track, Time::from_ps(ran.start), &name, &args)?;
         if ran.end == NEVER {
             return Ok(());
         }
         let mut args = vec![("took_ps", Value::Number(ran.end - ran.start))];
-        if let Kind::Recv { .. } = step.node.kind {
+        if let Kind::Recv { .. } = step.kind {
             args.push(("", Value::ArrowTo(arrow(ran.from.0, ran.from.1))));
         }
         self.writer.end(track, Time::from_ps(ran.end), &args)

@@ -51,7 +51,7 @@ pub struct Longest {
 /// The critical path of a job whose messages take `cost` nanoseconds by their bytes, and whose sends take none; `None`
 /// if some node never ends.
 pub fn longest(job: Job, cost: impl Fn(u64) -> u64) -> Option<Longest> {
-    let job = Arc::new(Job { send_ends: SendEnds::Acked, ..job.without_slots() });
+    let job = Arc::new(job.without_slots().with_sends(SendEnds::Acked));
     let sends: HashMap<(u32, u32), u64> = job.sends().map(|(rank, node, _, bytes)| ((rank, node), bytes)).collect();
     let takes: Vec<Time> = job.sends().map(|(.., bytes)| Time::from_ps(cost(bytes).saturating_mul(1000))).collect();
     let hosts = (0..job.ranks.len() as u32).collect();

@@ -279,8 +279,8 @@ impl One<'_, '_> {
             Slots::Cpu | Slots::None => Rules { holds: Holds::Work, first_ready: true },
         };
         match graphs.job(rules, method) {
-            Ok(job) if slots == Slots::None => Some(Job { send_ends, ..job.without_slots() }),
-            Ok(job) => Some(Job { send_ends, ..job }),
+            Ok(job) if slots == Slots::None => Some(job.without_slots().with_sends(send_ends)),
+            Ok(job) => Some(job.with_sends(send_ends)),
             Err(error) => {
                 self.checker.problems.push(error.into());
                 None

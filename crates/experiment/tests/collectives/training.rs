@@ -37,7 +37,7 @@ fn a_step_has_the_messages_of_its_groups() {
     for (axes, stride) in [(axes, 2), (outer.as_str(), 4)] {
         let outcome = run_spec(&star(16, LINK, PACKET, &pattern(axes)));
         let gradients = outcome.run.jobs[0].job.collectives.iter().filter(|one| one.members.len() == 4);
-        let members: Vec<Vec<u32>> = gradients.map(|one| one.members.clone()).collect();
+        let members: Vec<Vec<u32>> = gradients.map(|one| one.members.to_vec()).collect();
         assert!(members.contains(&(0..4).map(|place| place * stride).collect()), "{members:?}");
     }
 }

@@ -3,7 +3,7 @@
 use super::plan::{Plan, Shape, block};
 
 /// Most waits of a direct all-reduce.
-const MOST_WAITS: u64 = 1 << 24;
+const MOST_OF_PIECE: u64 = 1 << 24;
 
 /// All-to-all: all at once, beginning with the next place; with a window, to so many places at once.
 pub(super) fn direct(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
@@ -53,7 +53,7 @@ pub(super) fn all_gather(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), Strin
 pub(super) fn all_reduce(shape: &Shape<'_>, plan: &mut Plan) -> Result<(), String> {
     let n = u64::from(shape.ranks);
     let waits = n * (n - 1) * shape.window.map_or(n - 1, u64::from).min(n - 1);
-    if waits > MOST_WAITS {
+    if waits > MOST_OF_PIECE {
         return Err(format!("direct has {waits} waits among {n} ranks; give a window, or fewer ranks"));
     }
     let start = vec![Vec::new(); shape.ranks as usize];

@@ -62,6 +62,9 @@ const fn of(operation: Operation, name: &'static str, blocks: bool, pipelined: b
 /// Most messages of a collective, and of all collectives of a job that come from files.
 pub const MOST_MESSAGES: u64 = 60_000_000;
 
+/// Most waits of a collective's messages for others.
+const MOST_WAITS: u64 = 4 * MOST_MESSAGES;
+
 /// How collectives are carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Method<'a> {
@@ -133,20 +136,21 @@ pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Re
             let shape = Shape { ranks, bytes: bytes_here, server, window, sizes };
             let mut part = Plan::default();
             (algorithm.plan)(&shape, &mut part)?;
+            if (part.waits() as u64).saturating_mul(channels).saturating_mul(pieces) > MOST_WAITS {
+                return Err(format!("has too many waits: {} among {ranks} ranks in a piece", part.waits()));
+            }
             if part.transfers.iter().any(|transfer| transfer.bytes == 0) {
                 let share = if channels > 1 { format!(" in each of {channels} channels") } else { String::new() };
                 return Err(format!("{bytes} B are too few for {ranks} ranks{share}; each message has at least 1 B"));
             }
             let first = whole.transfers.len() as u32;
             let before = last.clone();
-            for (number, mut transfer) in (first..).zip(part.transfers) {
-                (transfer.from, transfer.to) = (order[transfer.from as usize], order[transfer.to as usize]);
-                transfer.after.iter_mut().for_each(|after| *after += first);
-                if transfer.after.is_empty() && !algorithm.pipelined {
-                    transfer.after.extend(before[transfer.from as usize]);
-                }
-                last[transfer.to as usize] = Some(number);
-                whole.transfers.push(transfer);
+            for (number, transfer) in part.transfers.iter().enumerate() {
+                let (from, to) = (order[transfer.from as usize], order[transfer.to as usize]);
+                let after = part.after(number);
+                let idle = before[from as usize].filter(|_| after.is_empty() && !algorithm.pipelined);
+                let after = after.iter().map(|after| after + first).chain(idle);
+                last[to as usize] = Some(whole.send((from, to), transfer.bytes, after));
             }
         }
     }

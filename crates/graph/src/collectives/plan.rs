@@ -27,7 +27,7 @@ impl Shape<'_> {
 }
 
 /// A message between two places.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The place that sends it.
     pub from: u32,
@@ -35,8 +35,8 @@ pub struct Transfer {
     pub to: u32,
     /// Its size.
     pub bytes: u64,
-    /// Transfers that must have arrived at the place that sends it.
-    pub after: Vec<u32>,
+    /// Where its waits end in those of the plan; they begin where those of the one before end.
+    waits: u32,
 }
 
 /// The messages of a collective. A place sends what is ready at once in their order.
@@ -44,12 +44,26 @@ pub struct Transfer {
 pub struct Plan {
     /// In an order in which each comes after those that it waits for.
     pub transfers: Vec<Transfer>,
+    waits: Vec<u32>,
 }
 
 impl Plan {
+    /// Adds a message that waits for others, and returns its number.
     pub(super) fn send(&mut self, (from, to): (u32, u32), bytes: u64, after: impl IntoIterator<Item = u32>) -> u32 {
-        self.transfers.push(Transfer { from, to, bytes, after: after.into_iter().collect() });
+        self.waits.extend(after);
+        self.transfers.push(Transfer { from, to, bytes, waits: self.waits.len() as u32 });
         self.transfers.len() as u32 - 1
+    }
+
+    /// Waits of all its messages.
+    pub(super) fn waits(&self) -> usize {
+        self.waits.len()
+    }
+
+    /// The transfers that must have arrived at the place that sends this one.
+    pub fn after(&self, number: usize) -> &[u32] {
+        let begin = number.checked_sub(1).map_or(0, |before| self.transfers[before].waits);
+        &self.waits[begin as usize..self.transfers[number].waits as usize]
     }
 }
 

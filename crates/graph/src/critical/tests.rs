@@ -75,7 +75,7 @@ fn a_send_with_its_ack_ends_a_path() {
     let sends = [ran(100, 400), ran(400, 950)];
     let path = short(past(&job, &[&sends, &late], 100).path());
     assert_eq!(path, [(Spent::Computing, 0, 0, 100, 400), (Spent::Acked, 0, 1, 400, 950)]);
-    let arrived = Job { send_ends: SendEnds::Arrived, ..job };
+    let arrived = job.with_sends(SendEnds::Arrived);
     assert_eq!(short(past(&arrived, &[&sends, &late], 100).path())[1].0, Spent::Message);
 }
 
@@ -85,7 +85,7 @@ fn the_path_of_a_collective_begins_with_who_came_late() {
     let broadcast = Kind::Collective { operation: Operation::Broadcast, bytes: 8, group: 0 };
     let rank = || vec![node(0, Kind::Delay { ns: 1 }, &[], &[]), node(1, broadcast, &[0], &[])];
     let job = job(vec![rank(), rank()]);
-    let kinds: Vec<Kind> = job.ranks.iter().map(|rank| rank.steps[2].node.kind).collect();
+    let kinds: Vec<Kind> = (0..2).map(|rank| job.step(rank, 2).kind).collect();
     assert!(matches!(kinds[..], [Kind::Send { to: 1, .. }, Kind::Recv { from: 0, .. }]), "{kinds:?}");
     let of = |root: u64, other: u64| {
         let first = [ran(10, root), ran(root, root + 70), ran(root, root + 70)];

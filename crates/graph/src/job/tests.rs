@@ -30,19 +30,22 @@ fn a_collective_becomes_messages_and_what_waits_for_it_still_does() {
     // A trace counts what a rank contributes.
     assert_eq!((job.collectives.len(), one.bytes, one.algorithm), (1, 300, "ring"));
     assert_eq!(job.sends().collect::<Vec<_>>()[..2], [(0, 2, 1, 100), (0, 4, 1, 100)]);
-    for (rank, program) in (0..).zip(&job.ranks) {
-        let steps = &program.steps;
-        assert_eq!(steps.len(), 3 + 4);
-        assert!(steps.iter().zip(0..).all(|(step, number)| step.node.id == number));
-        assert_eq!((steps[6].node.after_end.clone(), steps[6].origin), (vec![1], 70));
-        assert_eq!(steps[1].node.after_end, [0]);
-        assert!(steps[2..6].iter().all(|step| step.within == 1 && step.collective == 0 && step.origin == 9 + rank));
+    for rank in 0..3 {
+        let steps: Vec<Step<'_>> = job.steps(rank).collect();
+        assert_eq!((steps.len(), job.ranks[rank as usize].len()), (3 + 4, 3 + 4));
+        assert!(steps.iter().zip(0..).all(|(step, number)| step.number == number && *step == job.step(rank, number)));
+        assert_eq!((steps[6].node().after_end, steps[6].origin), (vec![1], 70));
+        assert_eq!(steps[1].node().after_end, [0]);
+        let parts = &steps[2..6];
+        let of = |step: &Step<'_>| (step.within, step.collective, step.origin, step.is_part());
+        assert!(parts.iter().all(|step| of(step) == (1, 0, 9 + u64::from(rank), true)));
+        assert_eq!(job.parts(rank, 1).collect::<Vec<_>>(), parts);
+        assert_eq!((job.parts(rank, 0).count(), job.parts(rank, 2).count()), (0, 0));
+        assert_eq!(job.own_steps(rank).map(|step| step.number).collect::<Vec<_>>(), [0, 1, 6]);
     }
     // The first message of each rank waits for the start of the collective, the second for the first arrival.
-    assert_eq!(
-        (&job.ranks[0].steps[2].node.after_start[..], &job.ranks[0].steps[4].node.after_end[..]),
-        (&[1][..], &[3][..])
-    );
+    assert_eq!((job.step(0, 2).node().after_start, job.step(0, 2).node().after_end), (vec![1], vec![]));
+    assert_eq!((job.step(0, 4).node().after_start, job.step(0, 4).node().after_end), (vec![], vec![3]));
     // As messages alone it runs to its end, and what follows waits for its receives.
     assert_eq!(check(&mut job.messages_only(), RULES, WINDOW), Ok(Vec::new()));
     let mut source = job.messages_only().remove(0);

@@ -6,7 +6,7 @@ use crate::jobs::{Whole, collectives as whole};
 use crate::{RecordError, Run};
 use arrow_array::{Float64Array, RecordBatch, UInt32Array, UInt64Array};
 use fanin_fabric::RankRecord;
-use fanin_graph::Kind;
+use fanin_graph::{Job, Kind};
 use fanin_graph::critical::Ran;
 use fanin_graph::job::{NONE, Step};
 use fanin_units::Time;
@@ -85,10 +85,17 @@ pub(super) fn collectives(run: &Run) -> Result<RecordBatch, RecordError> {
 
 /// A node that ended.
 struct Ended<'a> {
+    of: &'a Job,
     job: u32,
     rank: u32,
-    step: &'a Step,
+    node: u32,
     ran: Ran,
+}
+
+impl<'a> Ended<'a> {
+    fn step(&self) -> Step<'a> {
+        self.of.step(self.rank, self.node)
+    }
 }
 
 /// Nodes of all ranks that are in the table.
@@ -100,12 +107,15 @@ fn ended(run: &Run) -> (Vec<Ended<'_>>, usize) {
     let (mut all, mut left_out) = (Vec::new(), 0);
     for (record, nodes) in run.graphs.ranks.iter().zip(&run.graphs.ran) {
         let RankRecord { job, rank, .. } = *record;
-        let steps = &run.jobs[job as usize].job.ranks[rank as usize].steps;
-        let took_part = |(step, ran): &(&Step, &Ran)| ran.has_ended() && step.node.kind != Kind::Delay { ns: 0 };
-        let mut of: Vec<(&Step, &Ran)> = steps.iter().zip(nodes).filter(took_part).collect();
-        of.sort_by_key(|(_, ran)| ran.end);
-        left_out += of.len().saturating_sub(most);
-        all.extend(of.into_iter().take(most).map(|(step, ran)| Ended { job, rank, step, ran: *ran }));
+        let of = &*run.jobs[job as usize].job;
+        let took_part = |(step, ran): &(Step<'_>, &Ran)| ran.has_ended() && step.kind != Kind::Delay { ns: 0 };
+        let steps = of.steps(rank).zip(nodes).filter(took_part);
+        let mut ended: Vec<Ended<'_>> =
+            steps.map(|(step, ran)| Ended { of, job, rank, node: step.number, ran: *ran }).collect();
+        ended.sort_by_key(|node| node.ran.end);
+        left_out += ended.len().saturating_sub(most);
+        ended.truncate(most);
+        all.append(&mut ended);
     }
     (all, left_out)
 }
@@ -118,18 +128,18 @@ pub(super) fn nodes(run: &Run) -> Result<RecordBatch, RecordError> {
     let (rows, left_out) = ended(run);
     let all = || rows.iter();
     let (names, traffic) = traffics(run);
-    let kind = |row: &Ended<'_>| match row.step.node.kind {
+    let kind = |row: &Ended<'_>| match row.step().kind {
         Kind::Send { .. } => "send",
         Kind::Recv { .. } => "recv",
         Kind::Delay { .. } => "compute",
         Kind::Collective { .. } => "collective",
     };
-    let peer = |row: &Ended<'_>| match row.step.node.kind {
+    let peer = |row: &Ended<'_>| match row.step().kind {
         Kind::Send { to, .. } => Some(to),
         Kind::Recv { .. } => Some(row.ran.from.0),
         _ => None,
     };
-    let bytes = |row: &Ended<'_>| match row.step.node.kind {
+    let bytes = |row: &Ended<'_>| match row.step().kind {
         Kind::Send { bytes, .. } | Kind::Recv { bytes, .. } => Some(bytes),
         _ => None,
     };
@@ -137,11 +147,11 @@ pub(super) fn nodes(run: &Run) -> Result<RecordBatch, RecordError> {
     let columns: Vec<Column> = vec![
         ("traffic", false, labels("nodes", &names, all().map(|row| traffic(row.job)))?),
         ("rank", false, u32s(all().map(|row| row.rank))),
-        ("node", false, u64s(all().map(|row| row.step.origin))),
+        ("node", false, u64s(all().map(|row| row.step().origin))),
         ("kind", false, labels("nodes", &kinds, kind.into_iter())?),
         ("peer", true, Arc::new(all().map(peer).collect::<UInt32Array>())),
         ("bytes", true, Arc::new(all().map(bytes).collect::<UInt64Array>())),
-        ("collective", true, Arc::new(all().map(|row| number(row.step.collective)).collect::<UInt32Array>())),
+        ("collective", true, Arc::new(all().map(|row| number(row.step().collective)).collect::<UInt32Array>())),
         ("start_ps", false, u64s(all().map(|row| row.ran.start))),
         ("end_ps", false, u64s(all().map(|row| row.ran.end))),
     ];
@@ -161,9 +171,8 @@ pub(super) fn critical(run: &Run) -> Result<RecordBatch, RecordError> {
     let (rows, left_out) = paths(run);
     let all = || rows.iter();
     let (names, traffic) = traffics(run);
-    let step =
-        |row: &Row| &run.jobs[row.job as usize].job.ranks[row.piece.rank as usize].steps[row.piece.node as usize];
-    let peer = |row: &Row| match step(row).node.kind {
+    let step = |row: &Row| run.jobs[row.job as usize].job.step(row.piece.rank, row.piece.node);
+    let peer = |row: &Row| match step(row).kind {
         Kind::Send { to, .. } => Some(to),
         _ => None,
     };

@@ -1,0 +1,237 @@
+//! Collectives of a job while it is built, and the plans that they share.
+
+use super::{Collective, TAGS, Wrong};
+use crate::collectives::{MOST_MESSAGES, Method, Plan, algorithm, plan};
+use crate::{Kind, Node, Operation};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The messages of a plan as nodes of its places: a place's sends and receives in the order of the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// Where the parts of each place begin, and where the last ones end.
+    places: Vec<u32>,
+    parts: Vec<Part>,
+    /// What the parts wait for, by the numbers of parts of their place.
+    waits: Vec<u32>,
+}
+
+/// A message at the place that sends it, or that receives it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    pub bytes: u64,
+    /// The other place.
+    pub peer: u32,
+    /// The message's number in the plan.
+    pub transfer: u32,
+    /// Where its waits end; they begin where those of the part before it end.
+    waits: u32,
+    pub sends: bool,
+}
+
+impl Parts {
+    fn new(plan: &Plan, places: usize) -> Self {
+        let mut of = Self { places: vec![0; places + 1], ..Self::default() };
+        let ends = |transfer: &crate::collectives::Transfer| [transfer.from as usize, transfer.to as usize];
+        for place in plan.transfers.iter().flat_map(ends) {
+            of.places[place + 1] += 1;
+        }
+        for place in 0..places {
+            of.places[place + 1] += of.places[place];
+        }
+        let mut next = of.places.clone();
+        of.parts = vec![Part::default(); 2 * plan.transfers.len()];
+        // The number of each transfer among the parts of its receiver.
+        let mut received = Vec::with_capacity(plan.transfers.len());
+        for (transfer, one) in (0..).zip(&plan.transfers) {
+            received.push(next[one.to as usize] - of.places[one.to as usize]);
+            for (place, peer, sends) in [(one.from, one.to, true), (one.to, one.from, false)] {
+                let at = &mut next[place as usize];
+                of.parts[*at as usize] = Part { bytes: one.bytes, peer, transfer, waits: 0, sends };
+                *at += 1;
+            }
+        }
+        for part in &mut of.parts {
+            if part.sends {
+                let after = plan.after(part.transfer as usize);
+                of.waits.extend(after.iter().map(|after| received[*after as usize]));
+            }
+            part.waits = of.waits.len() as u32;
+        }
+        of
+    }
+
+    /// Parts of a place.
+    pub fn len(&self, place: u32) -> u32 {
+        self.places[place as usize + 1] - self.places[place as usize]
+    }
+
+    /// A part of a place, and those of this place that it waits for.
+    pub fn get(&self, place: u32, number: u32) -> (Part, &[u32]) {
+        let at = (self.places[place as usize] + number) as usize;
+        let begin = at.checked_sub(1).map_or(0, |before| self.parts[before].waits);
+        (self.parts[at], &self.waits[begin as usize..self.parts[at].waits as usize])
+    }
+}
+
+/// A collective while its job is built.
+struct Planned {
+    what: Collective,
+    group: u32,
+    first: (u32, u64),
+    bytes: u64,
+    /// Ranks that have come.
+    here: u32,
+}
+
+pub(super) struct Collectives<'a> {
+    method: &'a Method<'a>,
+    /// The members of groups, by place.
+    groups: BTreeMap<u32, Arc<[u32]>>,
+    /// What the bytes of an all-gather are: [`crate::Source::all_gather_of_all`].
+    of_all: bool,
+    all: Vec<Planned>,
+    /// By group and the number of collectives before.
+    numbers: HashMap<(u32, u32), u32>,
+    plans: Vec<Parts>,
+    /// The plan of an operation with so many ranks and bytes.
+    known: HashMap<(Operation, u32, u64), u32>,
+    /// Tags so far.
+    used: u32,
+    /// Messages so far.
+    messages: u64,
+}
+
+impl<'a> Collectives<'a> {
+    pub fn new(method: &'a Method<'a>, groups: BTreeMap<u32, Arc<[u32]>>, of_all: bool) -> Self {
+        Self {
+            method,
+            groups,
+            of_all,
+            all: Vec::new(),
+            numbers: HashMap::new(),
+            plans: Vec::new(),
+            known: HashMap::new(),
+            used: 0,
+            messages: 0,
+        }
+    }
+
+    /// Of each node of a rank that is a collective: the node, which collective, and the rank's place in it.
+    pub fn of_rank<E>(&mut self, rank: u32, nodes: &[Node]) -> Result<Vec<(u64, u32, u32)>, Wrong<E>> {
+        let mut counts: HashMap<u32, u32> = HashMap::new();
+        let mut places: HashMap<u32, u32> = HashMap::new();
+        let mut of = Vec::new();
+        for node in nodes {
+            let Kind::Collective { operation, bytes, group } = node.kind else { continue };
+            let wrong = |what: String| Wrong::node(rank, node.id, what);
+            let members = self.groups.get(&group);
+            let members = members.ok_or_else(|| wrong(format!("names process group {group}, which is not defined")))?;
+            let place = match places.get(&group) {
+                Some(place) => *place,
+                None => {
+                    let place = members.iter().position(|of| *of == rank).ok_or_else(|| {
+                        wrong(format!("names process group {group}, to which rank {rank} does not belong"))
+                    })?;
+                    *places.entry(group).or_insert(place as u32)
+                }
+            };
+            let count = counts.entry(group).or_default();
+            let key = (group, *count);
+            *count += 1;
+            let number = match self.numbers.get(&key) {
+                Some(number) => *number,
+                None => {
+                    let first = (rank, node.id);
+                    let planned = self.planned(operation, bytes, group, first).map_err(wrong)?;
+                    self.all.push(planned);
+                    let number = self.all.len() as u32 - 1;
+                    self.numbers.insert(key, number);
+                    number
+                }
+            };
+            let planned = &mut self.all[number as usize];
+            let Planned { first, bytes: same, .. } = *planned;
+            if (planned.what.operation, same) != (plain(operation), bytes) {
+                let (other, id) = first;
+                let what = format!("is another operation or size than node {id} of rank {other}, its counterpart");
+                return Err(wrong(what));
+            }
+            planned.here += 1;
+            of.push((node.id, number, place));
+        }
+        Ok(of)
+    }
+
+    fn planned(&mut self, operation: Operation, bytes: u64, group: u32, first: (u32, u64)) -> Result<Planned, String> {
+        let operation = plain(operation);
+        let members = self.groups[&group].clone();
+        let ranks = members.len() as u32;
+        // A trace counts what a rank contributes to an all-gather.
+        let of_one = operation == Operation::AllGather && !self.of_all;
+        let total = if of_one { bytes.saturating_mul(ranks.into()) } else { bytes };
+        // A trace has several operations, and the name may be that of another one's algorithm.
+        let fits = self.method.algorithm.filter(|name| algorithm(operation, Some(name)).is_ok());
+        let name = algorithm(operation, fits)?.name;
+        let key = (operation, ranks, total);
+        let number = match self.known.get(&key) {
+            Some(number) => *number,
+            None => {
+                // So may a window or sizes be meant for others.
+                let window = self.method.window.filter(|_| name == "direct");
+                let sizes = self.method.sizes.filter(|_| operation == Operation::AllToAll);
+                let method = Method { algorithm: fits, window, sizes, ..*self.method };
+                self.plans.push(Parts::new(&plan(operation, ranks, total, &method)?, members.len()));
+                *self.known.entry(key).or_insert(self.plans.len() as u32 - 1)
+            }
+        };
+        let messages = self.plans[number as usize].parts.len() / 2;
+        self.messages += messages as u64;
+        if self.messages > MOST_MESSAGES {
+            return Err(format!("is the one whose messages make more than {MOST_MESSAGES}, the most of a job"));
+        }
+        let tags = self.used;
+        self.used = self.used.wrapping_add(messages as u32);
+        let what = Collective { operation, algorithm: name, bytes: total, members, plan: number, tags };
+        Ok(Planned { what, group, first, bytes, here: 0 })
+    }
+
+    /// How many parts a collective has at a place.
+    pub fn parts(&self, number: u32, place: u32) -> u32 {
+        self.plans[self.all[number as usize].what.plan as usize].len(place)
+    }
+
+    /// Whether all ranks have come.
+    pub fn complete<E>(&self) -> Result<(), Wrong<E>> {
+        let missing = self.all.iter().find(|one| one.here as usize != one.what.members.len());
+        missing.map_or(Ok(()), |one| {
+            let (rank, id) = one.first;
+            let (here, all) = (one.here, one.what.members.len());
+            let what = format!("takes part in a collective of group {} to which {here} of {all} ranks come", one.group);
+            Err(Wrong::node(rank, id, what))
+        })
+    }
+
+    /// The first of these nodes whose tag may be that of a collective's message.
+    pub fn tagged<'n>(&self, nodes: &'n [Node]) -> Option<&'n Node> {
+        let tagged = |node: &&Node| match node.kind {
+            Kind::Send { tag, .. } | Kind::Recv { tag, .. } => tag >= TAGS && tag != crate::ANY,
+            _ => false,
+        };
+        nodes.iter().find(tagged).filter(|_| !self.all.is_empty())
+    }
+
+    /// The collectives, and the plans that they name.
+    pub fn into_parts(self) -> (Vec<Collective>, Vec<Parts>) {
+        (self.all.into_iter().map(|one| one.what).collect(), self.plans)
+    }
+}
+
+/// The operation whose messages it has.
+fn plain(operation: Operation) -> Operation {
+    match operation {
+        Operation::ReduceScatterBlock => Operation::ReduceScatter,
+        other => other,
+    }
+}
+
