@@ -1,6 +1,9 @@
 //! NSCC: its law against recorded runs of uet-htsim, and its scheme.
 
+use crate::common::{PAYLOAD, WIRE, path, us};
 use fanin_cc::schemes::nscc::{Ground, Law, Parameters, Window, most};
+use fanin_cc::{Ack, Settings, Trim};
+use fanin_units::Time;
 
 /// The network of those runs: 100 Gb/s, three tiers, 1 us a link.
 const GROUND: Ground = Ground {
@@ -114,4 +117,26 @@ fn the_other_laws_follow_marks_or_nothing() {
         seen[2] = w.window;
         assert_eq!(seen, after, "{law:?}");
     }
+}
+
+#[test]
+fn windows_count_bytes_on_the_wire() {
+    let mut scheme = Settings::preset("nscc").unwrap().build();
+    let slot = scheme.open(0, &path(10, 12_500), Time::ZERO).slot;
+    // The payload in flight below which a packet leaves, for a window of so many bytes on the wire.
+    let (wire, payload) = (u64::from(WIRE), u64::from(PAYLOAD));
+    let room = |window: u64| (window - wire) * payload / wire + 1;
+    assert_eq!(scheme.control(slot, us(1)).window, room(18_750));
+    // So 18 packets fit, and no 19th.
+    let fits = |packets: u64| packets * payload < room(18_750);
+    assert!(fits(18_750 / wire - 1) && !fits(18_750 / wire));
+    let after = scheme.on_trim(slot, us(2), &Trim::new(0, PAYLOAD, WIRE, 5000, 5000));
+    assert_eq!(after.window, room(18_750 - wire));
+    let Some(Settings::Nscc(id, mut params)) = Settings::preset("nscc") else { panic!("there is nscc") };
+    params.window.law = Law::Dctcp;
+    let mut scheme = Settings::Nscc(id, params).build();
+    let slot = scheme.open(0, &path(10, 12_500), Time::ZERO).slot;
+    let rtt = us(13);
+    let ack = Ack { ecn_echo: true, rtt, newly_acked: payload, in_flight: 5 * payload, ..Ack::default() };
+    assert_eq!(scheme.on_ack(slot, us(20), &ack).window, room(18_750 - wire / 3));
 }

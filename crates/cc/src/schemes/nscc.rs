@@ -33,6 +33,7 @@
 //! * A trimmed packet of n bytes: w -= n unless quick adaptation acts; it counts as a delay of a round-trip time with a
 //!   mark. A timeout: w -= n.
 //! * w is between a packet and W. A packet leaves if it fits into the window whole.
+//! * All these bytes are bytes on the wire; only MSS is payload.
 //!
 //! With `law = "dctcp"`: an ACK adds n MTU/w without a mark, and takes n/3 with one; a trimmed packet takes n. With
 //! `law = "constant"` ACKs and trims change nothing.
@@ -50,8 +51,8 @@
 //! ## Where we differ from the paper and why
 //! * The text of Ultra Ethernet 1.0 leaves numbers open, and was not at hand: the rules are those of uet-htsim (commit
 //!   40ccb052), whose every recorded window this code repeats in the network of `crates/uet`.
-//! * Windows count payload bytes, as endpoints do here; uet-htsim counts its headers of 64 bytes too. B and W follow
-//!   from the line rate and are the same.
+//! * Endpoints tell payload bytes. A header is added for each full payload that they may hold, which is exact but for
+//!   several short packets in one ACK.
 //! * ACKs carry the time at which the very packet left, so retransmitted packets give samples of the delay too.
 //! * A loss that the endpoint finds without a trimmed header (out of order, on a network that keeps order) counts as a
 //!   trimmed packet. uet-htsim finds losses by its timer alone, or with `-sleek`, which is not here.
@@ -158,8 +159,10 @@ impl Scheme for Nscc {
 pub(super) struct Windowed {
     window: Window,
     parameters: Parameters,
-    /// Bytes of a full packet.
-    mtu: i64,
+    /// Bytes of a full packet on the wire, and of its payload.
+    wire: u64,
+    payload: u64,
+    allowed: u64,
 }
 
 /// The most bytes that one event may tell of: more are impossible in flight.
@@ -170,32 +173,50 @@ impl Windowed {
         // Times from 1 ns to 1000 s and rates of at least 8 b/s keep all that follows finite.
         let time = |time: Time| time.as_ps().clamp(1000, 1 << 50);
         let (rate, network) = (path.line_rate.as_bps().max(8), time(path.network_rtt));
-        let mtu = i64::from(path.payload.max(1));
+        let payload = path.payload.max(1);
+        let wire = path.wire.max(payload);
+        let mtu = i64::from(wire);
         let target = match p.target_delay {
             Time::ZERO => (p.target_share * network as f64) as u64,
             delay => time(delay),
         };
-        let ground = Ground { mtu, mss: mtu, rate, rtt: network, target: target.max(1), gate: p.gate, law: p.law };
+        let ground = Ground { mtu, mss: payload.into(), rate, rtt: network, target: target.max(1), gate: p.gate, law: p.law };
         let base = if p.accurate_rtt { time(path.base_rtt) } else { network };
         let most = most(base, rate).max(mtu);
         let first = if p.initial_window == 0 { most } else { i64::from(p.initial_window) * mtu };
-        Self { window: Window::new(base, most, first), parameters: Parameters::new(&ground), mtu }
+        let (window, parameters) = (Window::new(base, most, first), Parameters::new(&ground));
+        let mut of = Self { window, parameters, wire: wire.into(), payload: payload.into(), allowed: 0 };
+        of.allow();
+        of
     }
 
-    /// The window in bytes.
+    /// The window in bytes on the wire.
     pub(super) fn bytes(&self) -> i64 {
         self.window.window
     }
 
-    /// Bytes that may be in flight before one more packet. uet-htsim: a packet leaves if it fits into the window whole.
+    /// Bytes of payload that may be in flight before one more packet.
     #[inline(always)]
     pub(super) fn allowed(&self) -> u64 {
-        (self.window.window - self.mtu + 1).max(1) as u64
+        self.allowed
     }
 
-    /// Notes what a change of the window was.
-    fn tell<P>(before: i64, after: i64, cx: &mut Cx<'_, P>) {
-        match after.cmp(&before) {
+    /// uet-htsim: a packet leaves if it fits into the window whole.
+    fn allow(&mut self) {
+        let room = (self.window.window.clamp(0, MOST as i64) as u64).saturating_sub(self.wire);
+        self.allowed = room * self.payload / self.wire + 1;
+    }
+
+    /// Bytes on the wire of so many bytes of payload, as full packets and a last one.
+    fn on_the_wire(&self, payload: u64) -> i64 {
+        let payload = payload.min(MOST);
+        (payload + payload.div_ceil(self.payload) * (self.wire - self.payload)) as i64
+    }
+
+    /// The window may have changed: counts what the change was.
+    fn changed<P>(&mut self, before: i64, cx: &mut Cx<'_, P>) {
+        self.allow();
+        match self.window.window.cmp(&before) {
             core::cmp::Ordering::Less => cx.count(Action::Cut),
             core::cmp::Ordering::Greater => cx.count(Action::Increase),
             core::cmp::Ordering::Equal => {}
@@ -204,8 +225,8 @@ impl Windowed {
 
     #[inline]
     pub(super) fn on_ack<P>(&mut self, ack: &Ack<'_>, cx: &mut Cx<'_, P>) {
-        let (window, p) = (&mut self.window, &self.parameters);
-        let (new, now) = (ack.newly_acked.min(MOST) as i64, cx.now.as_ps());
+        let (new, in_flight) = (self.on_the_wire(ack.newly_acked), self.on_the_wire(ack.in_flight));
+        let (window, p, now) = (&mut self.window, &self.parameters, cx.now.as_ps());
         window.count(new);
         let rtt = ack.rtt.as_ps();
         window.sample_base(p, rtt);
@@ -213,32 +234,30 @@ impl Windowed {
         let before = window.window.min(window.most);
         let delay = rtt - window.base.min(rtt);
         window.sample_delay(p, delay, ack.ecn_echo);
-        let in_flight = ack.in_flight.min(MOST) as i64 - new;
-        window.on_ack(p, now, ack.ecn_echo, delay, new, in_flight);
-        Self::tell(before, self.window.window, cx);
+        window.on_ack(p, now, ack.ecn_echo, delay, new, in_flight - new);
+        self.changed(before, cx);
     }
 
     /// A packet was cut; `spare` tells that the receiver's credit deals with it.
     pub(super) fn on_trim<P>(&mut self, trim: &Trim, spare: bool, cx: &mut Cx<'_, P>) {
-        let before = self.window.window;
+        let (before, in_flight) = (self.window.window, self.on_the_wire(trim.in_flight));
         let (window, p) = (&mut self.window, &self.parameters);
         window.sample_base(p, trim.rtt.as_ps());
-        window.on_nack(p, cx.now.as_ps(), i64::from(trim.payload), spare, trim.in_flight.min(MOST) as i64);
-        Self::tell(before, self.window.window, cx);
+        window.on_nack(p, cx.now.as_ps(), i64::from(trim.wire), spare, in_flight);
+        self.changed(before, cx);
     }
 
     pub(super) fn on_loss<P>(&mut self, loss: &Loss, cx: &mut Cx<'_, P>) {
-        let before = self.window.window;
-        let (window, p) = (&mut self.window, &self.parameters);
-        window.on_nack(p, cx.now.as_ps(), self.mtu, false, loss.in_flight.min(MOST) as i64);
-        Self::tell(before, self.window.window, cx);
+        let (before, in_flight) = (self.window.window, self.on_the_wire(loss.in_flight));
+        self.window.on_nack(&self.parameters, cx.now.as_ps(), self.wire as i64, false, in_flight);
+        self.changed(before, cx);
     }
 
     pub(super) fn on_timeout<P>(&mut self, cx: &mut Cx<'_, P>) {
         let before = self.window.window;
-        self.window.on_timeout(&self.parameters, self.mtu);
+        self.window.on_timeout(&self.parameters, self.wire as i64);
         cx.count(Action::Timeout);
-        Self::tell(before, self.window.window, cx);
+        self.changed(before, cx);
     }
 
     pub(super) fn watch(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -29,7 +29,7 @@
 //! | `oversubscription` | ratio, 1 is none | 1 | as in `rccc`; uet-htsim has it without a window only |
 //!
 //! ## Where we differ from the paper and why
-//! As in `nscc` and `rccc`. The window counts payload bytes and credit bytes on the wire.
+//! As in `nscc` and `rccc`.
 //!
 //! ## References
 //! * Ultra Ethernet Specification 1.0, sections 3.6.13 (NSCC) and 3.6.14 (RCCC).
