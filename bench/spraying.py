@@ -16,7 +16,7 @@ import random
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,6 @@ BALANCERS = ("oblivious", "bitmap", "reps", "mixed")
 
 
 MTU = 4150
-PAYLOAD = 4086
 RATE = 100_000_000_000
 OVERSUBSCRIBED = """\
 Nodes 128
@@ -104,9 +103,6 @@ class Case:
     pairs: list[tuple[int, int]]
     size: int
     """Bytes of each message."""
-    headers: bool = True
-    """Whether packets of the ordinary network have headers beside their payload, which its windows do not count and
-    uet-htsim's do. Without them they are as long, and messages have as many."""
 
     def matrix(self) -> str:
         """In htsim's format."""
@@ -147,9 +143,6 @@ def cases(*, large: bool) -> list[Case]:
         Case("permutation of 54", fat_tree(6), permutation(54), 2_000_000),
         Case("permutation of 128", small, permutation(128), 2_000_000),
         Case("incast of 8", small, [(8 + 13 * at % 120, 0) for at in range(8)], 500_000),
-        Case(
-            "incast of 8, without headers", small, [(8 + 13 * at % 120, 0) for at in range(8)], 500_000, headers=False
-        ),
         Case("incast of 53", small, [(8 + 17 * at % 120, 0) for at in range(53)], 100_000),
         Case("oversubscribed 4 to 1", leaf_spine(), permutation(128), 500_000),
         Case("8 slow links", fat_tree(8, slow=8), into_first_pod(128, 16), 2_000_000),
@@ -183,10 +176,6 @@ def of_fabric(case: Case, matrix: Path, balancer: str, seed: int) -> Sample:
     """On the ordinary network."""
     spec = case.network.spec()
     spec["network"]["balancing"] = balancer
-    if not case.headers:
-        spec["network"]["packet"] |= {"payload": f"{MTU} B", "header": "0 B"}
-        matrix = matrix.with_suffix(".whole")
-        matrix.write_text(replace(case, size=math.ceil(case.size * MTU / PAYLOAD)).matrix(), encoding="utf-8")
     spec["traffic"][0]["pattern"]["file"] = str(matrix)
     return sample(fanin.run(spec, seed=seed, progress=False))
 

@@ -180,7 +180,8 @@ impl Windowed {
             Time::ZERO => (p.target_share * network as f64) as u64,
             delay => time(delay),
         };
-        let ground = Ground { mtu, mss: payload.into(), rate, rtt: network, target: target.max(1), gate: p.gate, law: p.law };
+        let ground =
+            Ground { mtu, mss: payload.into(), rate, rtt: network, target: target.max(1), gate: p.gate, law: p.law };
         let base = if p.accurate_rtt { time(path.base_rtt) } else { network };
         let most = most(base, rate).max(mtu);
         let first = if p.initial_window == 0 { most } else { i64::from(p.initial_window) * mtu };

@@ -234,4 +234,3 @@ fn plain(operation: Operation) -> Operation {
         other => other,
     }
 }
-

@@ -211,4 +211,3 @@ impl Job {
         own.into_iter().flat_map(|own| self.parts_of(own))
     }
 }
-
