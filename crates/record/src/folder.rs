@@ -59,12 +59,9 @@ pub fn write_folder(target: &Path, files: &RunFiles<'_>, overwrite: bool) -> Res
     write_whole(target, overwrite, |folder| {
         let mut filling = Filling::new(folder);
         filling.write(files.ran.file(), |file| file.write_all(files.ran.text().as_bytes()))?;
-        for (table, make) in tables::ALL {
-            if table == "flows" {
-                filling.write_table(table, tables::flows_in_pieces(files.run)?)?;
-            } else {
-                filling.write_table(table, std::iter::once(make(files.run)))?;
-            }
+        for table in tables::in_pieces(files.run) {
+            let (name, pieces) = table?;
+            filling.write_table(name, pieces)?;
         }
         for file in &files.run.files {
             filling.copy(file)?;

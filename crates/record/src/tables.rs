@@ -56,11 +56,25 @@ pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
 /// Rows per piece of a table that is written in pieces.
 const PIECE: usize = 1 << 16;
 
-/// The table of [`flows`] in pieces, at least one, so that at most one piece is in memory at a time.
+/// A table in pieces.
+pub type Pieces<'a> = Box<dyn Iterator<Item = Result<RecordBatch, RecordError>> + 'a>;
+
+/// Each table by name, in pieces, at least one: of large ones at most a piece is in memory at a time.
 ///
 /// # Errors
-/// As [`flows`].
-pub fn flows_in_pieces(run: &Run) -> Result<impl Iterator<Item = Result<RecordBatch, RecordError>> + '_, RecordError> {
+/// As the table's own.
+pub fn in_pieces(run: &Run) -> impl Iterator<Item = Result<(&'static str, Pieces<'_>), RecordError>> {
+    ALL.into_iter().map(move |(table, make)| {
+        let pieces: Pieces<'_> = match table {
+            "flows" => Box::new(flows_in_pieces(run)?),
+            "nodes" => Box::new(graphs::nodes_in_pieces(run)),
+            _ => Box::new(std::iter::once_with(move || make(run))),
+        };
+        Ok((table, pieces))
+    })
+}
+
+fn flows_in_pieces(run: &Run) -> Result<impl Iterator<Item = Result<RecordBatch, RecordError>> + '_, RecordError> {
     run.check()?;
     let rows = run.flows.len();
     let pieces = rows.div_ceil(PIECE).max(1);

@@ -1,5 +1,6 @@
 //! Tables of jobs: ranks, collectives, nodes, critical paths.
 
+use super::PIECE;
 use super::column::{Column, batch, few, host_names, labels, u32s, u64s};
 use crate::critical::{Row, What, paths};
 use crate::jobs::{Whole, collectives as whole};
@@ -101,38 +102,67 @@ impl<'a> Ended<'a> {
 /// Nodes of all ranks that are in the table.
 const KEPT: usize = 4_000_000;
 
-/// The nodes that ended, by job and rank, then by end, and how many further ones there are.
-fn ended(run: &Run) -> (Vec<Ended<'_>>, usize) {
-    let most = (KEPT / run.graphs.ranks.len().max(1)).max(16);
-    let (mut all, mut left_out) = (Vec::new(), 0);
-    for (record, nodes) in run.graphs.ranks.iter().zip(&run.graphs.ran) {
-        let RankRecord { job, rank, .. } = *record;
-        let of = &*run.jobs[job as usize].job;
-        let took_part = |(step, ran): &(Step<'_>, &Ran)| ran.has_ended() && step.kind != Kind::Delay { ns: 0 };
-        let steps = of.steps(rank).zip(nodes).filter(took_part);
-        let mut ended: Vec<Ended<'_>> =
-            steps.map(|(step, ran)| Ended { of, job, rank, node: step.number, ran: *ran }).collect();
-        ended.sort_by_key(|node| node.ran.end);
-        left_out += ended.len().saturating_sub(most);
-        ended.truncate(most);
-        all.append(&mut ended);
-    }
-    (all, left_out)
+/// Most nodes of a rank that are in the table.
+fn most_of_rank(run: &Run) -> usize {
+    (KEPT / run.graphs.ranks.len().max(1)).max(16)
 }
 
-/// One row per node that ended.
+/// The nodes of a rank that ended, by number.
+fn all_ended(run: &Run, at: usize) -> impl Iterator<Item = Ended<'_>> {
+    let RankRecord { job, rank, .. } = run.graphs.ranks[at];
+    let of = &*run.jobs[job as usize].job;
+    let took_part = |(step, ran): &(Step<'_>, &Ran)| ran.has_ended() && step.kind != Kind::Delay { ns: 0 };
+    let steps = of.steps(rank).zip(&run.graphs.ran[at]).filter(took_part);
+    steps.map(move |(step, ran)| Ended { of, job, rank, node: step.number, ran: *ran })
+}
+
+/// Those of them that are in the table, by end.
+fn ended(run: &Run, at: usize) -> Vec<Ended<'_>> {
+    let mut ended: Vec<Ended<'_>> = all_ended(run, at).collect();
+    ended.sort_by_key(|node| node.ran.end);
+    ended.truncate(most_of_rank(run));
+    ended
+}
+
+/// Nodes that ended and are not in the table.
+fn left_out(run: &Run) -> usize {
+    (0..run.graphs.ran.len()).map(|at| all_ended(run, at).count().saturating_sub(most_of_rank(run))).sum()
+}
+
+/// One row per node that ended, by job and rank, then by end.
 ///
 /// # Errors
 /// When the columns do not fit together.
 pub(super) fn nodes(run: &Run) -> Result<RecordBatch, RecordError> {
-    let (rows, left_out) = ended(run);
+    let rows: Vec<Ended<'_>> = (0..run.graphs.ran.len()).flat_map(|at| ended(run, at)).collect();
+    nodes_of(run, &rows, left_out(run))
+}
+
+/// The table of [`nodes`] in pieces, at least one.
+pub(super) fn nodes_in_pieces(run: &Run) -> impl Iterator<Item = Result<RecordBatch, RecordError>> + '_ {
+    let (mut ranks, mut first, left_out) = (0..run.graphs.ran.len(), true, left_out(run));
+    std::iter::from_fn(move || {
+        let mut rows = Vec::new();
+        while rows.len() < PIECE
+            && let Some(at) = ranks.next()
+        {
+            rows.append(&mut ended(run, at));
+        }
+        (std::mem::take(&mut first) || !rows.is_empty()).then(|| nodes_of(run, &rows, left_out))
+    })
+}
+
+/// What a node may have done.
+const KINDS: [&str; 4] = ["send", "recv", "compute", "collective"];
+
+fn nodes_of(run: &Run, rows: &[Ended<'_>], left_out: usize) -> Result<RecordBatch, RecordError> {
     let all = || rows.iter();
     let (names, traffic) = traffics(run);
     let kind = |row: &Ended<'_>| match row.step().kind {
-        Kind::Send { .. } => "send",
-        Kind::Recv { .. } => "recv",
-        Kind::Delay { .. } => "compute",
-        Kind::Collective { .. } => "collective",
+        Kind::Send { .. } => 0,
+        Kind::Recv { .. } => 1,
+        Kind::Delay { .. } => 2,
+        Kind::Collective { .. } => 3,
     };
     let peer = |row: &Ended<'_>| match row.step().kind {
         Kind::Send { to, .. } => Some(to),
@@ -143,12 +173,11 @@ pub(super) fn nodes(run: &Run) -> Result<RecordBatch, RecordError> {
         Kind::Send { bytes, .. } | Kind::Recv { bytes, .. } => Some(bytes),
         _ => None,
     };
-    let (kinds, kind) = few(all().map(kind), |kind| *kind);
     let columns: Vec<Column> = vec![
         ("traffic", false, labels("nodes", &names, all().map(|row| traffic(row.job)))?),
         ("rank", false, u32s(all().map(|row| row.rank))),
         ("node", false, u64s(all().map(|row| row.step().origin))),
-        ("kind", false, labels("nodes", &kinds, kind.into_iter())?),
+        ("kind", false, labels("nodes", &KINDS, all().map(kind))?),
         ("peer", true, Arc::new(all().map(peer).collect::<UInt32Array>())),
         ("bytes", true, Arc::new(all().map(bytes).collect::<UInt64Array>())),
         ("collective", true, Arc::new(all().map(|row| number(row.step().collective)).collect::<UInt32Array>())),
