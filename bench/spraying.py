@@ -273,14 +273,14 @@ def draw(rows: Sequence[Compared], path: Path) -> None:
 
 
 def merged(record: Path, rows: Sequence[Compared]) -> list[Compared]:
-    """These rows, and of the record those of cases that were not run now, in the order of the cases."""
+    """These rows, and of the record those of cases that are still there and were not run now, in their order."""
+    order = [case.name for case in cases(large=True)]
     kept = json.loads(record.read_text(encoding="utf-8"))["rows"] if record.exists() else []
     known = [
         Compared(row["case"], row["balancer"], *([Sample(**run) for run in row[side]] for side in ("uet", "fabric")))
         for row in kept
-        if row["case"] not in {row.case for row in rows}
+        if row["case"] in order and row["case"] not in {row.case for row in rows}
     ]
-    order = [case.name for case in cases(large=True)]
     return sorted([*known, *rows], key=lambda row: order.index(row.case))
 
 
