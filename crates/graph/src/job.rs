@@ -3,20 +3,19 @@
 mod planned;
 mod program;
 
+pub use planned::{Collective, Wrong};
 pub use program::{Program, Step};
 
 use crate::collectives::Method;
-use crate::{Holds, Kind, Node, Operation, Rules, Source};
-use planned::{Collectives, Parts};
+use crate::{Holds, Kind, Node, Rules, Source};
+use planned::{Collectives, Parts, TAGS};
+use program::{Own, PartsAt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
 /// No collective.
 pub const NONE: u32 = u32::MAX;
-
-/// Tags from here on are those of collectives.
-const TAGS: u32 = 1 << 31;
 
 /// The work of all ranks, ready to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,45 +44,6 @@ pub enum SendEnds {
 
 /// Rules that can be compared.
 type Holding = (Holds, bool);
-
-/// A collective of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collective {
-    /// The operation.
-    pub operation: Operation,
-    /// Its algorithm.
-    pub algorithm: &'static str,
-    /// Bytes by nccl-tests' counting, as [`crate::collectives::Shape::bytes`].
-    pub bytes: u64,
-    /// The ranks that take part, by place.
-    pub members: Arc<[u32]>,
-    /// Its plan.
-    plan: u32,
-    /// The tag of its first message.
-    tags: u32,
-}
-
-/// Why there is no job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wrong<E> {
-    /// A source cannot be read.
-    Source(E),
-    /// A node cannot be carried out.
-    Node {
-        /// Its rank.
-        rank: u32,
-        /// Its number.
-        id: u64,
-        /// What is wrong.
-        what: String,
-    },
-}
-
-impl<E> Wrong<E> {
-    fn node(rank: u32, id: u64, what: impl Into<String>) -> Self {
-        Self::Node { rank, id, what: what.into() }
-    }
-}
 
 /// Ranks of groups, by number.
 pub type Groups = BTreeMap<u32, Vec<u32>>;
@@ -275,6 +235,54 @@ impl Job {
             end
         }));
         Listed::new(nodes)
+    }
+}
+
+impl Job {
+    fn parts_at(&self, own: &Own) -> Option<PartsAt<'_>> {
+        let Own { collective, place, number: node, origin, .. } = *own;
+        let of = self.collectives.get(collective as usize)?;
+        Some(PartsAt { of, parts: &self.plans[of.plan as usize], place, collective, node, origin })
+    }
+
+    fn parts_of(&self, own: &Own) -> impl Iterator<Item = Step<'_>> + Clone {
+        let at = self.parts_at(own);
+        at.into_iter().flat_map(|at| (0..at.parts.len(at.place)).map(move |part| at.step(part)))
+    }
+
+    /// A node of a rank by number.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn step(&self, rank: u32, number: u32) -> Step<'_> {
+        let program = &self.ranks[rank as usize];
+        assert!((number as usize) < program.len(), "there is a node of this number");
+        let at = program.place_of(number);
+        let own = &program.own[at];
+        match number - own.number {
+            0 => program.own_step(at),
+            part => self.parts_at(own).expect("only a collective has parts").step(part - 1),
+        }
+    }
+
+    /// The nodes of a rank, by number.
+    pub fn steps(&self, rank: u32) -> impl Iterator<Item = Step<'_>> {
+        let program = &self.ranks[rank as usize];
+        (0..program.own.len())
+            .flat_map(move |at| std::iter::once(program.own_step(at)).chain(self.parts_of(&program.own[at])))
+    }
+
+    /// The nodes of a rank without the parts of collectives.
+    pub fn own_steps(&self, rank: u32) -> impl Iterator<Item = Step<'_>> {
+        let program = &self.ranks[rank as usize];
+        (0..program.own.len()).map(move |at| program.own_step(at))
+    }
+
+    /// The parts of the collective that is this node of a rank, by number; none of another node.
+    pub fn parts(&self, rank: u32, number: u32) -> impl Iterator<Item = Step<'_>> + Clone {
+        let program = &self.ranks[rank as usize];
+        let own = program.own.get(program.place_of(number)).filter(|own| own.number == number);
+        own.into_iter().flat_map(|own| self.parts_of(own))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which receive gets which message: by source and tag, first in, first out on both sides.
 
 use crate::ANY;
-use ahash::{HashMap, HashMapExt};
+use std::collections::HashMap;
 
 /// A message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

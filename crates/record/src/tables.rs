@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use column::{Column, batch, few, host_names, labels, labels_or_null, texts, u32s, u64s};
+use column::{Column, PIECE, batch, few, host_names, labels, labels_or_null, texts, u32s, u64s};
 pub use column::{DESCRIPTION, UNIT};
 
 mod column;
@@ -52,9 +52,6 @@ pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
     run.check()?;
     flows_of(run, 0..run.flows.len())
 }
-
-/// Rows per piece of a table that is written in pieces.
-const PIECE: usize = 1 << 16;
 
 /// A table in pieces.
 pub type Pieces<'a> = Box<dyn Iterator<Item = Result<RecordBatch, RecordError>> + 'a>;

@@ -3,9 +3,8 @@
 use super::schedule::{Goal, Operation, Rank, checked, error};
 use crate::Error;
 use crate::text::quote;
-use ahash::{HashMap, HashMapExt};
 use fanin_graph::{ANY, Kind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 /// The words of a file, with lines. Braces and colons are words of their own.

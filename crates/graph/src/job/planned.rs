@@ -1,10 +1,51 @@
 //! Collectives of a job while it is built, and the plans that they share.
 
-use super::{Collective, TAGS, Wrong};
 use crate::collectives::{MOST_MESSAGES, Method, Plan, algorithm, plan};
 use crate::{Kind, Node, Operation};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
+/// Tags from here on are those of collectives.
+pub(super) const TAGS: u32 = 1 << 31;
+
+/// A collective of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// The operation.
+    pub operation: Operation,
+    /// Its algorithm.
+    pub algorithm: &'static str,
+    /// Bytes by nccl-tests' counting, as [`crate::collectives::Shape::bytes`].
+    pub bytes: u64,
+    /// The ranks that take part, by place.
+    pub members: Arc<[u32]>,
+    /// Its plan.
+    pub(super) plan: u32,
+    /// The tag of its first message.
+    pub(super) tags: u32,
+}
+
+/// Why there is no job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong<E> {
+    /// A source cannot be read.
+    Source(E),
+    /// A node cannot be carried out.
+    Node {
+        /// Its rank.
+        rank: u32,
+        /// Its number.
+        id: u64,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+impl<E> Wrong<E> {
+    pub(super) fn node(rank: u32, id: u64, what: impl Into<String>) -> Self {
+        Self::Node { rank, id, what: what.into() }
+    }
+}
 
 /// The messages of a plan as nodes of its places: a place's sends and receives in the order of the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -129,6 +170,8 @@ impl<'a> Collectives<'a> {
             let members = members.ok_or_else(|| wrong(format!("names process group {group}, which is not defined")))?;
             let place = match places.get(&group) {
                 Some(place) => *place,
+                // In the group of all, each rank is at its own place.
+                None if members.get(rank as usize) == Some(&rank) => *places.entry(group).or_insert(rank),
                 None => {
                     let place = members.iter().position(|of| *of == rank).ok_or_else(|| {
                         wrong(format!("names process group {group}, to which rank {rank} does not belong"))

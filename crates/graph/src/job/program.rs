@@ -1,14 +1,13 @@
 //! The nodes of a rank: those of its own, and behind each collective the messages that it consists of.
 
-use super::planned::Parts;
-use super::{Collective, Job, TAGS};
+use super::planned::{Collective, Parts, TAGS};
 use crate::{Kind, Node};
 
 /// The nodes of a rank. Each has a number: a node of its own comes before the parts of its collective, and the next one
 /// of its own after them. Parts are in the plan of their collective, which all ranks share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    own: Vec<Own>,
+    pub(super) own: Vec<Own>,
     /// The numbers of the nodes for which its own nodes wait.
     waits: Vec<u32>,
     len: u32,
@@ -118,7 +117,7 @@ impl Program {
         self.len == 0
     }
 
-    fn own_step(&self, at: usize) -> Step<'_> {
+    pub(super) fn own_step(&self, at: usize) -> Step<'_> {
         let Own { kind, origin, number, collective, ends, starts, slot, nic, .. } = self.own[at];
         let begin = at.checked_sub(1).map_or(0, |before| self.own[before].starts);
         let wait = |from: u32, to: u32| &self.waits[from as usize..to as usize];
@@ -127,7 +126,7 @@ impl Program {
     }
 
     /// The place among its own nodes of a node, or of the collective whose part it is.
-    fn place_of(&self, number: u32) -> usize {
+    pub(super) fn place_of(&self, number: u32) -> usize {
         match self.own.get(number as usize) {
             // Without collectives before it.
             Some(own) if own.number == number => number as usize,
@@ -138,19 +137,19 @@ impl Program {
 
 /// The parts of a collective at a rank.
 #[derive(Clone, Copy)]
-struct PartsAt<'a> {
-    of: &'a Collective,
-    parts: &'a Parts,
+pub(super) struct PartsAt<'a> {
+    pub of: &'a Collective,
+    pub parts: &'a Parts,
     /// The rank's place.
-    place: u32,
+    pub place: u32,
     /// The collective, and its node.
-    collective: u32,
-    node: u32,
-    origin: u64,
+    pub collective: u32,
+    pub node: u32,
+    pub origin: u64,
 }
 
 impl<'a> PartsAt<'a> {
-    fn step(&self, at: u32) -> Step<'a> {
+    pub fn step(&self, at: u32) -> Step<'a> {
         let (part, ends) = self.parts.get(self.place, at);
         let (bytes, peer) = (part.bytes, self.of.members[part.peer as usize]);
         let tag = TAGS + self.of.tags.wrapping_add(part.transfer) % (TAGS - 1);
@@ -161,53 +160,5 @@ impl<'a> PartsAt<'a> {
         let (within, first) = (self.node, self.node + 1);
         let (number, collective, origin) = (first + at, self.collective, self.origin);
         Step { number, kind, slot: None, nic: 0, collective, within, origin, ends, starts: &[], first }
-    }
-}
-
-impl Job {
-    fn parts_at(&self, own: &Own) -> Option<PartsAt<'_>> {
-        let Own { collective, place, number: node, origin, .. } = *own;
-        let of = self.collectives.get(collective as usize)?;
-        Some(PartsAt { of, parts: &self.plans[of.plan as usize], place, collective, node, origin })
-    }
-
-    fn parts_of(&self, own: &Own) -> impl Iterator<Item = Step<'_>> + Clone {
-        let at = self.parts_at(own);
-        at.into_iter().flat_map(|at| (0..at.parts.len(at.place)).map(move |part| at.step(part)))
-    }
-
-    /// A node of a rank by number.
-    ///
-    /// # Panics
-    /// There is none.
-    pub fn step(&self, rank: u32, number: u32) -> Step<'_> {
-        let program = &self.ranks[rank as usize];
-        assert!(number < program.len, "there is a node of this number");
-        let at = program.place_of(number);
-        let own = &program.own[at];
-        match number - own.number {
-            0 => program.own_step(at),
-            part => self.parts_at(own).expect("only a collective has parts").step(part - 1),
-        }
-    }
-
-    /// The nodes of a rank, by number.
-    pub fn steps(&self, rank: u32) -> impl Iterator<Item = Step<'_>> {
-        let program = &self.ranks[rank as usize];
-        (0..program.own.len())
-            .flat_map(move |at| std::iter::once(program.own_step(at)).chain(self.parts_of(&program.own[at])))
-    }
-
-    /// The nodes of a rank without the parts of collectives.
-    pub fn own_steps(&self, rank: u32) -> impl Iterator<Item = Step<'_>> {
-        let program = &self.ranks[rank as usize];
-        (0..program.own.len()).map(move |at| program.own_step(at))
-    }
-
-    /// The parts of the collective that is this node of a rank, by number; none of another node.
-    pub fn parts(&self, rank: u32, number: u32) -> impl Iterator<Item = Step<'_>> + Clone {
-        let program = &self.ranks[rank as usize];
-        let own = program.own.get(program.place_of(number)).filter(|own| own.number == number);
-        own.into_iter().flat_map(|own| self.parts_of(own))
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{ANY, WINDOW, check};
+use crate::{ANY, Operation, WINDOW, check};
 
 const RULES: Rules = Rules { holds: Holds::Work, first_ready: false };
 
@@ -54,6 +54,22 @@ fn a_collective_becomes_messages_and_what_waits_for_it_still_does() {
         nodes.push(node.clone());
     }
     assert_eq!((nodes[6].after_end.clone(), nodes[7].id, nodes[7].after_end.clone()), (vec![8], 8, vec![1, 3, 5]));
+}
+
+#[test]
+fn equal_collectives_share_a_plan_and_have_messages_of_their_own() {
+    let rank = || vec![node(0, gather(0, 100), &[]), node(1, gather(0, 100), &[0]), node(2, gather(0, 50), &[1])];
+    let job = job(vec![rank(), rank()]).unwrap();
+    let plans: Vec<u32> = job.collectives.iter().map(|one| one.plan).collect();
+    assert_eq!((plans, job.plans.len()), (vec![0, 0, 1], 2));
+    let tags = |rank: u32| -> Vec<u32> {
+        let tag = |kind| match kind {
+            Kind::Send { tag, .. } => Some(tag - TAGS),
+            _ => None,
+        };
+        job.steps(rank).filter_map(|step| tag(step.kind)).collect()
+    };
+    assert_eq!([tags(0), tags(1)], [[0, 2, 4], [1, 3, 5]]);
 }
 
 #[test]

@@ -7,6 +7,9 @@ use arrow_schema::{ArrowError, Field, Schema};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Rows per piece of a table that is written in pieces.
+pub(super) const PIECE: usize = 1 << 16;
+
 /// One column: name, whether it has nulls, values.
 pub(super) type Column = (&'static str, bool, ArrayRef);
 

@@ -1,7 +1,6 @@
 //! Tables of jobs: ranks, collectives, nodes, critical paths.
 
-use super::PIECE;
-use super::column::{Column, batch, few, host_names, labels, u32s, u64s};
+use super::column::{Column, PIECE, batch, few, host_names, labels, u32s, u64s};
 use crate::critical::{Row, What, paths};
 use crate::jobs::{Whole, collectives as whole};
 use crate::{RecordError, Run};
