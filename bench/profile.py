@@ -25,7 +25,10 @@ CRATES = ("units", "engine", "cc", "endpoint", "fabric", "ns3")
 """Crates with code that runs for each packet. Only their functions are kept; a profile of all has 4 MB."""
 
 RECORD = Path("crates", "fanin.profdata.json")
-"""The functions of these crates when the profile was made: for each file their hashes."""
+"""The functions of these crates when the profile was made: for each file their hashes; and the compiler's name of the
+event loop. Such names follow from the dependencies and features of crates, and the profile has its counts by name."""
+
+EVENT_LOOP = re.compile(r"_ZN12fanin_fabric3sim19Simulation\S*7advance17h[0-9a-f]{16}E")
 
 FUNCTION = re.compile(r"(pub(\([a-z]+\))? )?(const |unsafe )*fn ")
 
@@ -72,8 +75,16 @@ def make(say: Callable[[str], None]) -> Path:
             {},
         )
         shutil.copy(made, ROOT / PROFILE)
-    (ROOT / RECORD).write_text(record(functions(ROOT)), encoding="utf-8")
+    name = EVENT_LOOP.search(run([str(merge), "show", "--all-functions", str(ROOT / PROFILE)], {}))
+    if name is None:
+        raise RunError(f"{PROFILE} has no counts of the event loop, like {EVENT_LOOP.pattern}")
+    (ROOT / RECORD).write_text(record(functions(ROOT), name.group()), encoding="utf-8")
     return ROOT / PROFILE
+
+
+def known(record: str) -> str:
+    """The name of the event loop when the profile was made."""
+    return str(json.loads(record)["event loop"])
 
 
 def functions(root: Path) -> dict[str, dict[str, int]]:
@@ -96,9 +107,10 @@ def digest(lines: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
 
-def record(code: Mapping[str, Mapping[str, int]]) -> str:
-    """The text of `RECORD`: a line for each file."""
-    lines = ",\n".join(f"  {json.dumps(path)}: {json.dumps(' '.join(hashes))}" for path, hashes in code.items())
+def record(code: Mapping[str, Mapping[str, int]], name: str) -> str:
+    """The text of `RECORD`: the name of the event loop, and a line for each file."""
+    rows = {"event loop": name, **{path: " ".join(hashes) for path, hashes in code.items()}}
+    lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in rows.items())
     return f"{{\n{lines}\n}}\n"
 
 

@@ -13,7 +13,7 @@ from typing import TypedDict
 
 import pytest
 
-from bench import callgrind
+from bench import callgrind, profile
 
 RECORD = callgrind.ROOT / "tests" / "data" / "instructions.json"
 SCALES = {"a": (0.05, 0.08), "c": (0.01, 0.03), "e": (0.05, 0.1), "e-hpcc": (0.05, 0.1), "f": (0.02, 0.05)}
@@ -90,6 +90,15 @@ def changes(recorded: Counts, now: Counts) -> list[str]:
     return found
 
 
+def test_the_profile_has_counts_of_this_build(program: Path) -> None:
+    name = profile.known((callgrind.ROOT / profile.RECORD).read_text(encoding="utf-8"))
+    assert name.encode() in program.read_bytes(), (
+        f"there is no {name} here: a crate below the event loop has other dependencies or features than when "
+        f"{profile.PROFILE} was made, so all functions have other names and are compiled without it. "
+        "To renew it: make profile"
+    )
+
+
 @pytest.mark.parametrize("case", SCALES)
 def test_instructions_per_packet_hop(program: Path, case: str, tmp_path: Path) -> None:
     stages = callgrind.per_hop(program, case, SCALES[case], tmp_path, caches=False).stages
@@ -155,14 +164,14 @@ fn=(3)
 
 
 def test_costs_go_to_the_stage_that_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    profile = callgrind.read(PROFILE.splitlines(keepends=True), "program")
+    counted = callgrind.read(PROFILE.splitlines(keepends=True), "program")
     lines = (
         "0x0000000000000104\n/rustc/x/library/core/src/cmp.rs:1\n/x/crates/units/src/lib.rs:5\n"
         "/x/crates/engine/src/calendar.rs:7\n"
     )
     done = subprocess.CompletedProcess(["addr2line"], 0, stdout=lines)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
-    stages = callgrind.by_stage(profile, Path("program"))
+    stages = callgrind.by_stage(counted, Path("program"))
     # The line table knows one address; the function's name says the rest; three quarters of the sort were asked for by
     # the event queue.
     assert stages["event queue"][callgrind.ALL] == 20 + 60

@@ -18,7 +18,8 @@ def test_comments_and_tests_are_no_change_and_code_is(tmp_path: Path) -> None:
     (source / "tests").mkdir(parents=True)
     (source / "a.rs").write_text("//! One.\nuse b;\nfn f() {\n    g();\n}\n")
     (source / "b.rs").write_text("struct B;\npub(crate) fn g() {}\n")
-    recorded = profile.record(profile.functions(tmp_path))
+    recorded = profile.record(profile.functions(tmp_path), "advance")
+    assert profile.known(recorded) == "advance"
     (source / "tests" / "more.rs").write_text("fn t() {}\n")
     (source / "a.rs").write_text(
         "use b;\nfn f() {\n  // Two.\n\n  g();\n}\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n"
