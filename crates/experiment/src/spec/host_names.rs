@@ -134,6 +134,14 @@ mod tests {
     }
 
     #[test]
+    fn of_many_hosts_the_first_ten_are_named_in_order() {
+        let names: Vec<String> = (0..100).rev().map(|i| format!("h{i:02}")).collect();
+        let (_, right) = HostNames::new(&names).find("something-else").unwrap_err();
+        let first = "known: h00, h01, h02, h03, h04, h05, h06, h07, h08, h09, ... (100 in all)";
+        assert_eq!(right, format!("{first}, or write a number from 0 to 99"));
+    }
+
+    #[test]
     fn columns_that_are_not_read_are_named_once() {
         let table = "prio,src,dst,bytes,start_us,note\n1,0,1,8000,0,x\n2,1,0,8000,0,y\n";
         let (list, ignored) = numbered(2).flows_of("f.csv", table).unwrap();

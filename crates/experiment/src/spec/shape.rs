@@ -75,11 +75,17 @@ pub fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
     {
         return format!("did you mean \"{name}\"?");
     }
+    let count = known.len();
+    if count > 80 {
+        // Of very many, only the first ones are put in order.
+        known.select_nth_unstable(10);
+        known.truncate(10);
+    }
     known.sort_unstable();
-    match known.len() {
+    match count {
         0 => "leave it out".to_string(),
         1..=80 => format!("known: {}", known.join(", ")),
-        n => format!("known: {}, ... ({n} in all)", known[..10].join(", ")),
+        n => format!("known: {}, ... ({n} in all)", known.join(", ")),
     }
 }
 

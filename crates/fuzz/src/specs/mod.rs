@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// Most processor time of one spec, all steps together, on a machine that does [`work`] in [`WORK`].
 pub const LONGEST: Duration = Duration::from_secs(2);
-const WORK: Duration = Duration::from_millis(300);
+const WORK: Duration = Duration::from_millis(400);
 /// Largest memory of one spec.
 pub const MOST_MEMORY: usize = 1_000_000_000;
 /// Estimated set-up time above which a spec is not run here.
