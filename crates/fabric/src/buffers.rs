@@ -74,7 +74,8 @@ impl Buffers {
             let per_class: u64 = of_switch.iter().map(|p| headroom(&ports[p.ix()])).sum();
             for (bytes, lossless) in &plan.pools {
                 let reserved = per_class * lossless.count_ones() as u64;
-                pools.push(Pool { bytes: bytes.saturating_sub(reserved), used: 0 });
+                let bytes = bytes.saturating_sub(reserved).min(i64::MAX as u64);
+                pools.push(Pool { bytes, used: 0 });
             }
         }
         let classes = config.classes.len() + 1;

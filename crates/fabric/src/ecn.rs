@@ -42,13 +42,13 @@ impl Marks {
         let above = config.host_fifo.and_then(|fifo| fifo.mark_above);
         let of_nics = above.map_or(Marking::Off, |above| Marking::Step { above, at: MarkAt::Dequeue });
         let rows = std::iter::once(None).chain(rates.into_iter().map(Some));
-        let rows = rows.flat_map(|rate| config.classes.iter().map(move |class| of(class, rate)));
-        let markings: Vec<Marking> = rows.chain(config.classes.iter().map(|_| of_nics)).collect();
+        let row = |rate| std::iter::once(Marking::Off).chain(config.classes.iter().map(move |class| of(class, rate)));
+        let row_of_nics = std::iter::once(Marking::Off).chain(config.classes.iter().map(|_| of_nics));
+        let markings: Vec<Marking> = rows.flat_map(row).chain(row_of_nics).collect();
         let classes = config.classes.len() + 1;
         let of_port = |port: &Port| {
-            let row = &markings[port.marking as usize * (classes - 1)..][..classes - 1];
-            let rate = port.rate;
-            std::iter::once(Aqm::Off).chain(row.iter().map(move |marking| memory(marking, rate))).collect::<Vec<_>>()
+            let row = &markings[port.marking as usize * classes..][..classes];
+            row.iter().map(|marking| memory(marking, port.rate)).collect::<Vec<_>>()
         };
         let mut memory: Vec<Aqm> = ports.iter().flat_map(of_port).collect();
         if memory.iter().all(|aqm| *aqm == Aqm::Off) {
@@ -56,8 +56,8 @@ impl Marks {
         }
         Self {
             classes,
-            joining: looks(&markings, classes - 1, MarkAt::Enqueue),
-            leaving: looks(&markings, classes - 1, MarkAt::Dequeue),
+            joining: looks(&markings, classes, MarkAt::Enqueue),
+            leaving: looks(&markings, classes, MarkAt::Dequeue),
             markings,
             draws: ports.iter().map(|port| streams.stream("ecn", port.id.0 as u64)).collect(),
             memory,
@@ -76,7 +76,7 @@ impl Marks {
         wire: u16,
     ) -> bool {
         let draws = &mut self.draws;
-        match &self.markings[port.marking as usize * (self.classes - 1) + class - 1] {
+        match &self.markings[port.marking as usize * self.classes + class] {
             // An average and a controller are updated by every packet, also by one that cannot be marked.
             Marking::RedAverage(_) | Marking::Pi(_) => {
                 at == MarkAt::Enqueue
@@ -111,7 +111,7 @@ fn looks(markings: &[Marking], classes: usize, when: MarkAt) -> u8 {
         Marking::Step { at, .. } | Marking::Red { at, .. } => *at == when,
         Marking::RedAverage(_) | Marking::Pi(_) => when == MarkAt::Enqueue,
     };
-    markings.iter().enumerate().filter(|(_, m)| at(m)).fold(0, |bits, (i, _)| bits | 2 << (i % classes.max(1)))
+    markings.iter().enumerate().filter(|(_, m)| at(m)).fold(0, |bits, (i, _)| bits | 1 << (i % classes))
 }
 
 /// Whether a packet is marked when its class holds `queue` bytes at the port without it.

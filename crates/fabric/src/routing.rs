@@ -43,6 +43,8 @@ pub struct Routes {
     rows: Vec<PortIx>,
     /// Bits per switch in a source route; too large where packets have no room for port numbers.
     bits: u32,
+    /// As many bits, set.
+    mask: u32,
     /// Whether the packets of a flow go the same way in both directions. Then both have the same key, and the way is
     /// that from the host with the lower number to the other one.
     symmetric: bool,
@@ -105,6 +107,8 @@ impl Routes {
         let blocks = groups.div_ceil(1 << shift);
         let node = |n: u32| Node { row: rows * blocks, one_link: true, seed: streams.word("ecmp", n as u64) | 1 };
         let most_ports = (hosts..nodes).map(|node| out.of(node).len() as u32).max();
+        let fits = links.ports() as usize <= NextHop::PORTS;
+        let bits = if fits { most_ports.map_or(0, bits_for) } else { NO_ROOM };
         let mut routes = Self {
             blocks,
             shift,
@@ -113,7 +117,8 @@ impl Routes {
             table: vec![links.ports(); (rows as usize + 1) * blocks as usize],
             each: Vec::new(),
             ecmp: EcmpGroups::of_ports(links.ports()),
-            bits: if links.ports() as usize > NextHop::PORTS { NO_ROOM } else { most_ports.map_or(0, bits_for) },
+            bits,
+            mask: mask_of(bits),
             rows: out.all().iter().map(|port| row(*port)).collect(),
             access,
             out,
@@ -187,7 +192,7 @@ impl Routes {
     pub fn used_as(mut self, config: &NetworkConfig) -> Self {
         self.symmetric = config.symmetric;
         if config.balancing.is_at_switches() {
-            self.bits = NO_ROOM;
+            (self.bits, self.mask) = (NO_ROOM, mask_of(NO_ROOM));
         }
         self
     }
@@ -318,7 +323,7 @@ impl Routes {
     #[inline(always)]
     pub fn routed(&self, first_port: u32, source_route: u32, hops: u8) -> PortIx {
         let at = self.bits.wrapping_mul(u32::from(hops));
-        let number = (u64::from(source_route) >> (at & 63)) as u32 & ((1u64 << self.bits) - 1) as u32;
+        let number = (u64::from(source_route) >> (at & 63)) as u32 & self.mask;
         self.rows.get(first_port.wrapping_add(number) as usize).copied().unwrap_or(PortIx::NONE)
     }
 
@@ -402,6 +407,11 @@ fn rows_and_groups(graph: &Graph) -> (u64, u64) {
     others.sort_unstable();
     others.dedup();
     (graph.names.len() as u64 - single, groups + others.len() as u64)
+}
+
+/// The lowest bits set, so many.
+fn mask_of(bits: u32) -> u32 {
+    ((1u64 << bits) - 1) as u32
 }
 
 /// Bits for numbers below `n`.

@@ -150,14 +150,20 @@ impl Pool {
     pub fn admits(&self, alpha: f64, queued: u64, wire: u64) -> bool {
         // Dynamic threshold (Choudhury and Hahne): T = alpha x (B - Q).
         let free = self.free();
-        wire <= free && (queued + wire) as f64 <= alpha * free as f64
+        wire <= free && float(queued + wire) <= alpha * float(free)
     }
 
     /// The PAUSE threshold of a lossless ingress.
     #[inline(always)]
     pub fn pause_threshold(&self, alpha: f64) -> u64 {
-        (alpha * self.free() as f64) as u64
+        (alpha * float(self.free())) as i64 as u64
     }
+}
+
+/// Bytes as a number: as signed ones, which processors convert in one step.
+#[inline(always)]
+fn float(bytes: u64) -> f64 {
+    bytes as i64 as f64
 }
 
 #[cfg(test)]

@@ -81,8 +81,9 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(always)]
     pub fn flush(&mut self, out: PortIx) {
         let port = self.egress.port(out);
-        // Whether a port is free and whether packets wait are unpredictable, so `&` instead of two branches.
-        if (port.busy_until <= self.core.clock.now()) & (port.ready() != 0) & port.lazy() {
+        // Whether a port is free and whether packets wait are unpredictable, so `&` instead of two branches. Whether a
+        // pause holds up all that waits is seen behind it.
+        if (port.busy_until <= self.core.clock.now()) & (port.waiting | port.pfc_pending != 0) & port.lazy() {
             self.send_due(out, true);
         }
     }
@@ -137,11 +138,11 @@ impl<Q: EventQueue> Network<Q> {
     #[inline(never)]
     fn send_due(&mut self, out: PortIx, in_event: bool) {
         let now = self.core.clock.now();
-        let own = source(kind::PORT, self.egress.port(out).id.0);
         loop {
             let port = self.egress.port(out);
             let at = port.busy_until;
-            if port.ready() == 0 || at > now || at == now && !(in_event && self.core.clock.comes_first(own)) {
+            let own = || source(kind::PORT, port.id.0);
+            if port.ready() == 0 || at > now || at == now && !(in_event && self.core.clock.comes_first(own())) {
                 break;
             }
             let Some(next) = self.next_to_send(at, out) else { break };
