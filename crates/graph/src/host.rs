@@ -4,8 +4,9 @@ use crate::ended::Ended;
 use crate::job::Step;
 use crate::matching::{Matcher, Message};
 use crate::{Holds, Kind, Node, Rules, Source};
+use ahash::{HashMap, HashMapExt};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 const NONE: u32 = u32::MAX;
 

@@ -1,7 +1,7 @@
 //! Which receive gets which message: by source and tag, first in, first out on both sides.
 
 use crate::ANY;
-use std::collections::HashMap;
+use ahash::{HashMap, HashMapExt};
 
 /// A message that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use super::schedule::{Goal, Operation, Rank, checked, error};
 use crate::Error;
 use crate::text::quote;
+use ahash::{HashMap, HashMapExt};
 use fanin_graph::{ANY, Kind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The words of a file, with lines. Braces and colons are words of their own.
