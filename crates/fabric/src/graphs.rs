@@ -8,8 +8,8 @@
 
 use crate::graph_records::{CollectiveRecord, GraphRecords, RankRecord};
 use fanin_graph::critical::{NEVER, Ran};
-use fanin_graph::job::{SendEnds, Step};
-use fanin_graph::{Host, Job, Kind, Message};
+use fanin_graph::job::{PartsAt, SendEnds, Step};
+use fanin_graph::{Host, Job, Kind, Message, Next, UnderWay};
 use fanin_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -54,24 +54,20 @@ pub(crate) struct Graphs {
     open: usize,
 }
 
-/// What is known of a node.
-#[derive(Clone, Copy)]
-struct Known {
-    /// The message that it sends.
-    message: u32,
-    /// Its place in the host while it is under way.
-    place: u32,
-    ran: Ran,
-}
-
 struct Rank {
-    /// Its nodes, but the parts of collectives that have not started.
+    /// Its nodes, but the parts of collectives.
     host: Host,
-    nodes: Vec<Known>,
+    /// When its nodes ran, by number.
+    ran: Vec<Ran>,
+    /// Of a node of its own that is under way, the place in the host; of one that sends, before that, the message.
+    known: Vec<u32>,
     /// Nodes that have not ended.
     left: usize,
-    /// Of each collective that is under way, the unfinished messages that it waits for, and whether those are receives.
-    parts: HashMap<u32, (u32, bool)>,
+    /// The collectives that have started and of which parts have not ended, by number.
+    under_way: HashMap<u32, UnderWay>,
+    /// Parts whose messages arrived before their collective started here, with the rank and the node that sent them, by
+    /// collective.
+    early: HashMap<u32, Vec<(u32, (u32, u32))>>,
     is_due: bool,
     /// Computations, and sends, receives and collectives under way, and since when.
     computing: u32,
@@ -126,7 +122,7 @@ impl Graphs {
         let job = self.of_traffic[usize::from(traffic)];
         let place = self.place_of[job as usize][rank as usize];
         if let Some(rank) = self.ranks.get_mut(place as usize) {
-            rank.nodes[node as usize].message = message;
+            rank.known[node as usize] = message;
         }
         self.sent.push((job, rank, node));
         self.sent.len() as u32 - 1
@@ -135,10 +131,15 @@ impl Graphs {
     /// A message that was [loaded](Self::load) has arrived completely.
     pub fn arrived(&mut self, number: u32, now: Time) {
         let (job, from, node) = self.sent[number as usize];
-        let Kind::Send { to, bytes, tag } = self.jobs[job as usize].job.step(from, node).kind else { return };
+        let step = self.jobs[job as usize].job.step(from, node);
+        let Kind::Send { to, bytes, tag } = step.kind else { return };
         let place = self.place_of[job as usize][to as usize];
-        let message = Message { from, tag, bytes, token: u64::from(node) };
-        self.open -= usize::from(self.ranks[place as usize].arrive(message, now, &self.jobs));
+        let rank = &mut self.ranks[place as usize];
+        let done = match step.is_part() {
+            true => rank.part_arrives(step.collective, step.there, (from, node), now, &self.jobs),
+            false => rank.arrive(Message { from, tag, bytes, token: u64::from(node) }, now, &self.jobs),
+        };
+        self.open -= usize::from(done);
         self.make_due(place, now);
         if self.jobs[job as usize].job.send_ends == SendEnds::Arrived {
             self.send_ended(number, now);
@@ -222,11 +223,10 @@ impl Graphs {
     /// What the ranks did up to now, and their unfinished nodes.
     pub fn take_records(&mut self, into: &mut GraphRecords) {
         for mut rank in self.ranks.drain(..) {
-            rank.add_what_never_started(&self.jobs);
-            into.ran.push(rank.nodes.into_iter().map(|known| known.ran).collect());
+            into.hosts.push(rank.unfinished(&self.jobs));
+            into.ran.push(rank.ran);
             into.collectives.extend(rank.collectives);
             into.ranks.push(RankRecord { unfinished: rank.left as u64, ..rank.record });
-            into.hosts.push(rank.host);
         }
     }
 }
@@ -248,12 +248,13 @@ impl Rank {
         let nodes = placed.job.ranks[rank as usize].len();
         let mut host = Host::new(placed.job.rules(), usize::MAX);
         placed.job.own_steps(rank).for_each(|step| host.add_step(&alone(step)));
-        let known = Known { message: NONE, place: NONE, ran: Ran::NOT };
         Self {
             host,
-            nodes: vec![known; nodes],
+            ran: vec![Ran::NOT; nodes],
+            known: vec![NONE; nodes],
             left: nodes,
-            parts: HashMap::new(),
+            under_way: HashMap::new(),
+            early: HashMap::new(),
             is_due: false,
             computing: 0,
             communicating: 0,
@@ -275,35 +276,32 @@ impl Rank {
         let mut done = false;
         let mut over = Vec::new();
         loop {
-            while let Some(at) = self.host.take() {
-                let waiting = self.host.node(at);
-                let node = waiting.id as u32;
+            while let Some(next) = self.host.take_next() {
                 let job = &jobs[self.record.job as usize].job;
+                let at = match next {
+                    Next::Node(at) => at,
+                    Next::Queued(node) => {
+                        done |= self.start_part(&job.step(self.record.rank, node), now, posts, jobs);
+                        continue;
+                    }
+                };
+                let node = self.host.node(at).id as u32;
                 let step = job.step(self.record.rank, node);
-                self.begin(node, at, &step, now);
+                self.begin(&step, now);
                 let message = self.host.start(at);
+                let message_to_send = core::mem::replace(&mut self.known[node as usize], at);
                 match step.kind {
                     Kind::Delay { ns: 0 } => over.push(node),
                     Kind::Delay { ns } => {
                         let end = now.saturating_add(Time::from_ps(ns.saturating_mul(1000)));
                         timers.push(Reverse((end, place, node)));
                     }
-                    Kind::Send { .. } => posts.extend(Some(self.nodes[node as usize].message).filter(|m| *m != NONE)),
+                    Kind::Send { .. } => posts.extend(Some(message_to_send).filter(|message| *message != NONE)),
                     Kind::Recv { .. } => {
                         done |= message.is_some_and(|message| self.received(node, message, now, jobs));
                     }
-                    Kind::Collective { .. } => {
-                        let parts = job.parts(self.record.rank, node);
-                        let (mut sends, mut receives) = (0, 0);
-                        for part in parts {
-                            self.host.add_step(&part);
-                            *(if is_receive(&part) { &mut receives } else { &mut sends }) += 1;
-                        }
-                        match if receives > 0 { receives } else { sends } {
-                            0 => over.push(node),
-                            parts => _ = self.parts.insert(node, (parts, receives > 0)),
-                        }
-                    }
+                    Kind::Collective { .. } if self.enter(&step, now, job) => over.push(node),
+                    Kind::Collective { .. } => {}
                 }
             }
             if over.is_empty() {
@@ -315,18 +313,78 @@ impl Rank {
         }
     }
 
-    /// Adds the parts of collectives that have not started, so that the host knows all that has not ended.
-    fn add_what_never_started(&mut self, jobs: &[Placed]) {
-        let job = &jobs[self.record.job as usize].job;
-        let waiting = self.host.unfinished().into_iter().map(|waiting| waiting.id as u32);
-        for node in waiting.filter(|node| self.nodes[*node as usize].ran.start == NEVER).collect::<Vec<_>>() {
-            job.parts(self.record.rank, node).for_each(|part| self.host.add_step(&part));
+    /// A collective starts: its receives start, and what can be done now is queued. Returns whether it has no parts.
+    fn enter(&mut self, step: &Step<'_>, now: Time, job: &Job) -> bool {
+        let Some(parts) = job.parts(self.record.rank, step.number) else { return true };
+        let one = UnderWay::new(&parts);
+        let early = self.early.remove(&step.collective).unwrap_or_default();
+        for (part, from) in early {
+            self.ran[(parts.node + 1 + part) as usize].from = from;
+            self.host.queue(parts.node + 1 + part);
         }
+        for part in 0..parts.len() {
+            let (sends, _) = parts.waits(part);
+            if !sends {
+                self.ran[(parts.node + 1 + part) as usize].start = now.as_ps();
+            } else if one.is_free(part) {
+                self.host.queue(parts.node + 1 + part);
+            }
+        }
+        let none = one.has_ended();
+        if !none {
+            self.under_way.insert(step.collective, one);
+        }
+        none
     }
 
-    fn begin(&mut self, node: u32, place: u32, step: &Step<'_>, now: Time) {
-        let known = &mut self.nodes[node as usize];
-        (known.place, known.ran.start) = (place, now.as_ps());
+    /// A part's turn is: a send's message is posted, and a receive's is here already.
+    fn start_part(&mut self, part: &Step<'_>, now: Time, posts: &mut Vec<u32>, jobs: &[Placed]) -> bool {
+        self.begin(part, now);
+        if is_receive(part) {
+            return self.ended(part, now, jobs);
+        }
+        posts.extend(Some(self.known[part.number as usize]).filter(|message| *message != NONE));
+        false
+    }
+
+    /// The message of a part has arrived from this node of another rank. Returns whether the last node ended.
+    fn part_arrives(&mut self, collective: u32, part: u32, from: (u32, u32), now: Time, jobs: &[Placed]) -> bool {
+        let Some(one) = self.under_way.get(&collective) else {
+            self.early.entry(collective).or_default().push((part, from));
+            return false;
+        };
+        let node = one.node + 1 + part;
+        self.ran[node as usize].from = from;
+        self.ended(&jobs[self.record.job as usize].job.step(self.record.rank, node), now, jobs)
+    }
+
+    /// The rank as it stopped, with all parts that have not ended as nodes; nothing of one that has done all.
+    fn unfinished(&mut self, jobs: &[Placed]) -> Host {
+        let job = &jobs[self.record.job as usize].job;
+        if self.left == 0 {
+            return Host::new(job.rules(), 0);
+        }
+        let waiting = self.host.unfinished().into_iter().map(|waiting| waiting.id as u32);
+        let not_started = waiting.filter(|node| self.ran[*node as usize].start == NEVER);
+        let nodes: Vec<u32> = not_started.chain(self.under_way.values().map(|one| one.node)).collect();
+        for part in nodes.into_iter().filter_map(|node| job.parts(self.record.rank, node)).flat_map(PartsAt::steps) {
+            match self.ran[part.number as usize].has_ended() {
+                true => self.host.ended_before(part.number),
+                false => self.host.add_step(&part),
+            }
+        }
+        while let Some(next) = self.host.take_next() {
+            if let Next::Node(at) = next
+                && self.ran[self.host.node(at).id as usize].start != NEVER
+            {
+                self.host.start(at);
+            }
+        }
+        std::mem::replace(&mut self.host, Host::new(job.rules(), 0))
+    }
+
+    fn begin(&mut self, step: &Step<'_>, now: Time) {
+        self.ran[step.number as usize].start = now.as_ps();
         self.count(step, now, 1);
     }
 
@@ -356,35 +414,42 @@ impl Rank {
 
     /// A node under way has ended. Returns whether it was the last.
     fn end(&mut self, node: u32, now: Time, jobs: &[Placed]) -> bool {
-        self.host.end(self.nodes[node as usize].place);
-        self.ended(node, now, jobs)
+        let step = jobs[self.record.job as usize].job.step(self.record.rank, node);
+        if !step.is_part() {
+            self.host.end(self.known[node as usize]);
+        }
+        self.ended(&step, now, jobs)
     }
 
     /// As above, where the host knows it.
-    fn ended(&mut self, node: u32, now: Time, jobs: &[Placed]) -> bool {
-        let step = jobs[self.record.job as usize].job.step(self.record.rank, node);
-        self.count(&step, now, -1);
+    fn ended(&mut self, step: &Step<'_>, now: Time, jobs: &[Placed]) -> bool {
+        self.count(step, now, -1);
         if !step.is_part() {
             self.record.finish = now;
         }
         self.left -= 1;
-        let ran = &mut self.nodes[node as usize].ran;
+        let ran = &mut self.ran[step.number as usize];
         ran.end = now.as_ps();
         let (job, rank, start) = (self.record.job, self.record.rank, Time::from_ps(ran.start));
         if let Kind::Collective { .. } = step.kind {
             self.collectives.push(CollectiveRecord { job, collective: step.collective, rank, start, end: now });
         }
-        if step.is_part()
-            && let Some((parts, receives)) = self.parts.get_mut(&step.within)
-            && (!*receives || is_receive(&step))
-        {
-            *parts -= 1;
-            if *parts == 0 {
-                self.parts.remove(&step.within);
-                self.end(step.within, now, jobs);
-            }
+        if step.is_part() && self.part_ended(step, &jobs[job as usize].job) {
+            self.end(step.within, now, jobs);
         }
         self.left == 0
+    }
+
+    /// Queues what waited for a part alone. Returns whether its collective has ended.
+    fn part_ended(&mut self, step: &Step<'_>, job: &Job) -> bool {
+        let Some(parts) = job.parts(self.record.rank, step.within) else { return false };
+        let Some(one) = self.under_way.get_mut(&step.collective) else { return false };
+        let first = step.within + 1;
+        let ended = one.end(step.number - first, &parts, |part| self.host.queue(first + part));
+        if one.is_over() {
+            self.under_way.remove(&step.collective);
+        }
+        ended
     }
 
     fn arrive(&mut self, message: Message, now: Time, jobs: &[Placed]) -> bool {
@@ -393,7 +458,7 @@ impl Rank {
 
     /// A receive has ended with this message.
     fn received(&mut self, node: u32, message: Message, now: Time, jobs: &[Placed]) -> bool {
-        self.nodes[node as usize].ran.from = (message.from, message.token as u32);
-        self.ended(node, now, jobs)
+        self.ran[node as usize].from = (message.from, message.token as u32);
+        self.ended(&jobs[self.record.job as usize].job.step(self.record.rank, node), now, jobs)
     }
 }

@@ -5,7 +5,7 @@
 //! without a gap, so their times add up to that of the job.
 
 use crate::Kind;
-use crate::job::{Job, SendEnds, Step};
+use crate::job::{Job, PartsAt, SendEnds, Step};
 
 /// A time that has not come.
 pub const NEVER: u64 = u64::MAX;
@@ -174,7 +174,7 @@ impl Past<'_> {
     /// The part of a collective with which it ended at a rank: the last of its receives, or of its sends where it has
     /// no receives.
     fn last_part(&self, rank: u32, node: u32) -> Option<u32> {
-        let parts = || self.job.parts(rank, node);
+        let parts = || self.job.parts(rank, node).into_iter().flat_map(PartsAt::steps);
         let receives = |step: &Step<'_>| matches!(step.kind, Kind::Recv { .. });
         let any = parts().any(|step| receives(&step));
         let counted = parts().filter(|step| receives(step) == any).map(|step| step.number);

@@ -66,6 +66,15 @@ const START: usize = 1;
 /// When a node's turn is: the round in which it became ready, if that counts, then its number; and its place.
 type Turn = Reverse<(u64, u64, u32)>;
 
+/// What has its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The node at this place.
+    Node(u32),
+    /// What was [queued](Host::queue) under this number.
+    Queued(u32),
+}
+
 /// The unfinished nodes of a rank. Its owner adds nodes while it [`wants`](Self::wants) them, [`takes`](Self::take)
 /// those whose turn it is, [`starts`](Self::start) them, and says when they [`end`](Self::end) and what
 /// [`arrives`](Self::arrive). Time is the owner's: within an instant it first reports what the network delivered, then
@@ -157,6 +166,11 @@ impl Host {
         self.blocked(at);
     }
 
+    /// A node of a job ended without being added.
+    pub fn ended_before(&mut self, number: u32) {
+        self.ended.insert(number.into());
+    }
+
     /// The place of a node that has been read, if its number is not taken.
     fn read(&mut self, id: u64, kind: Kind, (slot, nic): (Option<u8>, u8)) -> Option<u32> {
         if self.ended.contains(id) {
@@ -244,11 +258,28 @@ impl Host {
         self.ready.push(Reverse((round, live.id, at)));
     }
 
-    /// The next node whose turn it is; it has its slot now. [`start`](Self::start) comes next, at once or later.
+    /// Queues something of the owner's, which is ready now, among the nodes, under a number that no node has.
+    pub fn queue(&mut self, number: u32) {
+        let round = if self.rules.first_ready { self.round } else { 0 };
+        self.ready.push(Reverse((round, number.into(), NONE)));
+    }
+
+    /// The next node whose turn it is, of an owner that queues nothing.
     pub fn take(&mut self) -> Option<u32> {
+        self.take_next().map(|next| match next {
+            Next::Node(at) => at,
+            Next::Queued(number) => unreachable!("nothing queued {number}"),
+        })
+    }
+
+    /// The next whose turn it is; a node has its slot now. [`start`](Self::start) comes next, at once or later.
+    pub fn take_next(&mut self) -> Option<Next> {
         while let Some(Reverse(turn)) = self.ready.pop() {
             let at = turn.2;
-            let Some(slot) = self.live[at as usize].slot.map(usize::from) else { return Some(at) };
+            if at == NONE {
+                return Some(Next::Queued(turn.1 as u32));
+            }
+            let Some(slot) = self.live[at as usize].slot.map(usize::from) else { return Some(Next::Node(at)) };
             while self.slots.len() <= slot {
                 self.slots.push(Slot { holder: NONE, waiting: BinaryHeap::new() });
             }
@@ -258,7 +289,7 @@ impl Host {
                 } else {
                     self.ready.extend(self.slots[slot].waiting.pop());
                 }
-                return Some(at);
+                return Some(Next::Node(at));
             }
             self.slots[slot].waiting.push(Reverse(turn));
         }

@@ -4,18 +4,15 @@ mod planned;
 mod program;
 
 pub use planned::{Collective, Wrong};
-pub use program::{Program, Step};
+pub use program::{NONE, PartsAt, Program, Step};
 
 use crate::collectives::Method;
 use crate::{Holds, Kind, Node, Rules, Source};
 use planned::{Collectives, Parts, TAGS};
-use program::{Own, PartsAt};
+use program::Own;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
-
-/// No collective.
-pub const NONE: u32 = u32::MAX;
 
 /// The work of all ranks, ready to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,8 +243,7 @@ impl Job {
     }
 
     fn parts_of(&self, own: &Own) -> impl Iterator<Item = Step<'_>> + Clone {
-        let at = self.parts_at(own);
-        at.into_iter().flat_map(|at| (0..at.parts.len(at.place)).map(move |part| at.step(part)))
+        self.parts_at(own).into_iter().flat_map(PartsAt::steps)
     }
 
     /// A node of a rank by number.
@@ -278,11 +274,11 @@ impl Job {
         (0..program.own.len()).map(move |at| program.own_step(at))
     }
 
-    /// The parts of the collective that is this node of a rank, by number; none of another node.
-    pub fn parts(&self, rank: u32, number: u32) -> impl Iterator<Item = Step<'_>> + Clone {
+    /// The parts of the collective that is this node of a rank; none of another node.
+    pub fn parts(&self, rank: u32, number: u32) -> Option<PartsAt<'_>> {
         let program = &self.ranks[rank as usize];
-        let own = program.own.get(program.place_of(number)).filter(|own| own.number == number);
-        own.into_iter().flat_map(|own| self.parts_of(own))
+        let own = program.own.get(program.place_of(number)).filter(|own| own.number == number)?;
+        self.parts_at(own)
     }
 }
 

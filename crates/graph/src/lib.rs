@@ -20,13 +20,15 @@ pub mod pipeline;
 mod problem;
 mod stuck;
 pub mod training;
+mod under_way;
 
 pub use check::check;
-pub use host::{Host, State, Waiting};
+pub use host::{Host, Next, State, Waiting};
 pub use job::Job;
 pub use matching::Message;
 pub use problem::Problem;
 pub use stuck::stuck;
+pub use under_way::UnderWay;
 
 /// Any source, or any tag, of a receive.
 pub const ANY: u32 = u32::MAX;

@@ -55,6 +55,8 @@ pub(super) struct Parts {
     parts: Vec<Part>,
     /// What the parts wait for, by the numbers of parts of their place.
     waits: Vec<u32>,
+    /// The same from the other side: what waits for the parts.
+    frees: Vec<u32>,
 }
 
 /// A message at the place that sends it, or that receives it.
@@ -65,8 +67,11 @@ pub(super) struct Part {
     pub peer: u32,
     /// The message's number in the plan.
     pub transfer: u32,
-    /// Where its waits end; they begin where those of the part before it end.
+    /// The message's number among the parts of the other place.
+    pub there: u32,
+    /// Where its waits end, and what waits for it; they begin where those of the part before it end.
     waits: u32,
+    frees: u32,
     pub sends: bool,
 }
 
@@ -82,15 +87,21 @@ impl Parts {
         }
         let mut next = of.places.clone();
         of.parts = vec![Part::default(); 2 * plan.transfers.len()];
-        // The number of each transfer among the parts of its receiver.
+        // Where each transfer is among the parts of its receiver.
         let mut received = Vec::with_capacity(plan.transfers.len());
         for (transfer, one) in (0..).zip(&plan.transfers) {
-            received.push(next[one.to as usize] - of.places[one.to as usize]);
-            for (place, peer, sends) in [(one.from, one.to, true), (one.to, one.from, false)] {
-                let at = &mut next[place as usize];
-                of.parts[*at as usize] = Part { bytes: one.bytes, peer, transfer, waits: 0, sends };
-                *at += 1;
+            let mut number = |place: u32| {
+                next[place as usize] += 1;
+                next[place as usize] - 1 - of.places[place as usize]
+            };
+            let (sent, arrived) = (number(one.from), number(one.to));
+            let sender =
+                Part { bytes: one.bytes, peer: one.to, transfer, there: arrived, sends: true, ..Part::default() };
+            let receiver = Part { peer: one.from, there: sent, sends: false, ..sender };
+            for (place, at, part) in [(one.from, sent, sender), (one.to, arrived, receiver)] {
+                of.parts[(of.places[place as usize] + at) as usize] = part;
             }
+            received.push(arrived);
         }
         for part in &mut of.parts {
             if part.sends {
@@ -99,7 +110,36 @@ impl Parts {
             }
             part.waits = of.waits.len() as u32;
         }
+        of.turn_waits();
         of
+    }
+
+    /// Finds what waits for each part.
+    fn turn_waits(&mut self) {
+        let waits = |at: u32| {
+            let begin = at.checked_sub(1).map_or(0, |before| self.parts[before as usize].waits);
+            &self.waits[begin as usize..self.parts[at as usize].waits as usize]
+        };
+        // Each wait, by the place of the part that is waited for and by the number of the one that waits.
+        let pairs = || {
+            self.places
+                .windows(2)
+                .flat_map(|ends| (ends[0]..ends[1]).map(|at| (ends[0], at)))
+                .flat_map(|(first, at)| waits(at).iter().map(move |wait| ((first + wait) as usize, at - first)))
+        };
+        let mut ends = vec![0; self.parts.len()];
+        pairs().for_each(|(before, _)| ends[before] += 1);
+        let mut begin = 0;
+        for end in &mut ends {
+            (*end, begin) = (begin, begin + *end);
+        }
+        let mut frees = vec![0; self.waits.len()];
+        for (before, after) in pairs() {
+            frees[ends[before] as usize] = after;
+            ends[before] += 1;
+        }
+        self.parts.iter_mut().zip(ends).for_each(|(part, end)| part.frees = end);
+        self.frees = frees;
     }
 
     /// Parts of a place.
@@ -112,6 +152,13 @@ impl Parts {
         let at = (self.places[place as usize] + number) as usize;
         let begin = at.checked_sub(1).map_or(0, |before| self.parts[before].waits);
         (self.parts[at], &self.waits[begin as usize..self.parts[at].waits as usize])
+    }
+
+    /// Those of this place that wait for a part.
+    pub fn freed_by(&self, place: u32, number: u32) -> &[u32] {
+        let at = (self.places[place as usize] + number) as usize;
+        let begin = at.checked_sub(1).map_or(0, |before| self.parts[before].frees);
+        &self.frees[begin as usize..self.parts[at].frees as usize]
     }
 }
 

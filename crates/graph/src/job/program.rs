@@ -3,6 +3,9 @@
 use super::planned::{Collective, Parts, TAGS};
 use crate::{Kind, Node};
 
+/// No collective.
+pub const NONE: u32 = u32::MAX;
+
 /// The nodes of a rank. Each has a number: a node of its own comes before the parts of its collective, and the next one
 /// of its own after them. Parts are in the plan of their collective, which all ranks share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +22,7 @@ pub(super) struct Own {
     pub kind: Kind,
     pub origin: u64,
     pub number: u32,
-    /// Its collective, or [`super::NONE`], and the rank's place in it.
+    /// Its collective, or [`NONE`], and the rank's place in it.
     pub collective: u32,
     pub place: u32,
     /// Where its waits end: those for ends of nodes, and then those for starts. They begin where those of the node
@@ -41,12 +44,14 @@ pub struct Step<'a> {
     pub slot: Option<u8>,
     /// The network interface that its message uses.
     pub nic: u8,
-    /// The collective that it is, or whose message it sends or receives, or [`super::NONE`].
+    /// The collective that it is, or whose message it sends or receives, or [`NONE`].
     pub collective: u32,
     /// The node of the rank that is this collective; its own number for others.
     pub within: u32,
     /// The node's number in the file; of a part of a collective, that of the collective.
     pub origin: u64,
+    /// Of a part, the number of its message among the parts of the other rank.
+    pub there: u32,
     ends: &'a [u32],
     starts: &'a [u32],
     /// What is added to the numbers in `ends`.
@@ -122,7 +127,7 @@ impl Program {
         let begin = at.checked_sub(1).map_or(0, |before| self.own[before].starts);
         let wait = |from: u32, to: u32| &self.waits[from as usize..to as usize];
         let (ends, starts) = (wait(begin, ends), wait(ends, starts));
-        Step { number, kind, slot, nic, collective, within: number, origin, ends, starts, first: 0 }
+        Step { number, kind, slot, nic, collective, within: number, origin, there: NONE, ends, starts, first: 0 }
     }
 
     /// The place among its own nodes of a node, or of the collective whose part it is.
@@ -135,20 +140,43 @@ impl Program {
     }
 }
 
-/// The parts of a collective at a rank.
+/// The parts of a collective at a rank, numbered from 0.
 #[derive(Clone, Copy)]
-pub(super) struct PartsAt<'a> {
-    pub of: &'a Collective,
-    pub parts: &'a Parts,
+pub struct PartsAt<'a> {
+    pub(super) of: &'a Collective,
+    pub(super) parts: &'a Parts,
     /// The rank's place.
-    pub place: u32,
-    /// The collective, and its node.
+    pub(super) place: u32,
+    /// The collective's number in the job.
     pub collective: u32,
+    /// The node of the rank that is this collective. That of its first part is the next one.
     pub node: u32,
-    pub origin: u64,
+    pub(super) origin: u64,
 }
 
 impl<'a> PartsAt<'a> {
+    /// How many there are.
+    pub fn len(&self) -> u32 {
+        self.parts.len(self.place)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether a part sends, and for how many others it waits.
+    pub fn waits(&self, part: u32) -> (bool, u32) {
+        let (part, waits) = self.parts.get(self.place, part);
+        (part.sends, waits.len() as u32)
+    }
+
+    /// The parts that wait for a part.
+    pub fn freed_by(&self, part: u32) -> &'a [u32] {
+        self.parts.freed_by(self.place, part)
+    }
+
+    /// A part as a node of its rank.
     pub fn step(&self, at: u32) -> Step<'a> {
         let (part, ends) = self.parts.get(self.place, at);
         let (bytes, peer) = (part.bytes, self.of.members[part.peer as usize]);
@@ -157,8 +185,13 @@ impl<'a> PartsAt<'a> {
             true => Kind::Send { to: peer, bytes, tag },
             false => Kind::Recv { from: peer, bytes, tag },
         };
-        let (within, first) = (self.node, self.node + 1);
+        let (within, first, there) = (self.node, self.node + 1, part.there);
         let (number, collective, origin) = (first + at, self.collective, self.origin);
-        Step { number, kind, slot: None, nic: 0, collective, within, origin, ends, starts: &[], first }
+        Step { number, kind, slot: None, nic: 0, collective, within, origin, there, ends, starts: &[], first }
+    }
+
+    /// All of them.
+    pub fn steps(self) -> impl Iterator<Item = Step<'a>> + Clone {
+        (0..self.len()).map(move |part| self.step(part))
     }
 }

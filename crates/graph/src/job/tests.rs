@@ -39,8 +39,8 @@ fn a_collective_becomes_messages_and_what_waits_for_it_still_does() {
         let parts = &steps[2..6];
         let of = |step: &Step<'_>| (step.within, step.collective, step.origin, step.is_part());
         assert!(parts.iter().all(|step| of(step) == (1, 0, 9 + u64::from(rank), true)));
-        assert_eq!(job.parts(rank, 1).collect::<Vec<_>>(), parts);
-        assert_eq!((job.parts(rank, 0).count(), job.parts(rank, 2).count()), (0, 0));
+        assert_eq!(job.parts(rank, 1).unwrap().steps().collect::<Vec<_>>(), parts);
+        assert!(job.parts(rank, 0).is_none() && job.parts(rank, 2).is_none());
         assert_eq!(job.own_steps(rank).map(|step| step.number).collect::<Vec<_>>(), [0, 1, 6]);
     }
     // The first message of each rank waits for the start of the collective, the second for the first arrival.
@@ -70,6 +70,36 @@ fn equal_collectives_share_a_plan_and_have_messages_of_their_own() {
         job.steps(rank).filter_map(|step| tag(step.kind)).collect()
     };
     assert_eq!([tags(0), tags(1)], [[0, 2, 4], [1, 3, 5]]);
+}
+
+#[test]
+fn parts_know_what_waits_for_them_and_which_part_of_the_other_rank_is_theirs() {
+    let reduce = |id| node(id, Kind::Collective { operation: Operation::AllReduce, bytes: 1 << 20, group: 0 }, &[]);
+    for algorithm in ["ring", "tree", "halving-doubling", "double-tree"] {
+        let mut sources: Vec<Listed> = (0..8).map(|_| Listed::new(vec![reduce(5), reduce(6)])).collect();
+        let method = Method { algorithm: Some(algorithm), channels: 2, ..Method::default() };
+        let job = Job::new(&mut sources, RULES, &method).unwrap();
+        let (mut pairs, mut ends) = (0, 0);
+        for rank in 0..8 {
+            for parts in job.own_steps(rank).filter_map(|step| job.parts(rank, step.number)) {
+                for (part, step) in (0..).zip(parts.steps()) {
+                    let waits = |of: u32| parts.step(of).after_end().any(|id| id == step.number);
+                    let found: Vec<u32> = (0..parts.len()).filter(|of| waits(*of)).collect();
+                    assert_eq!(parts.freed_by(part), found);
+                    assert_eq!(parts.waits(part).1 as usize, step.after_end().count());
+                    pairs += found.len();
+                    if let Kind::Send { to, bytes, tag } = step.kind {
+                        let there = job.own_steps(to).find(|of| of.collective == step.collective).unwrap().number;
+                        let arrived = job.parts(to, there).unwrap().step(step.there);
+                        assert_eq!(arrived.kind, Kind::Recv { from: rank, bytes, tag });
+                        assert_eq!(job.parts(rank, step.within).unwrap().step(part), job.step(rank, step.number));
+                        ends += 1;
+                    }
+                }
+            }
+        }
+        assert!(pairs > 0 && ends == job.sends().count());
+    }
 }
 
 #[test]
