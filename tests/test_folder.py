@@ -30,6 +30,9 @@ def test_a_folder_reads_back_equal(result: fanin.Result, tmp_path: Path, parquet
     back = fanin.load(folder)
     for name in TABLES:
         pl.testing.assert_frame_equal(getattr(back, name)(), getattr(result, name)())
+    some = ("completion_ps", "bytes")
+    for run in (back, result):
+        pl.testing.assert_frame_equal(run.flows(some), result.flows().select(some))
     assert back.summary() == result.summary()
     files = back.manifest.pop("files")
     assert back.manifest == result.manifest

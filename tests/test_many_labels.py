@@ -24,7 +24,6 @@ from fanin.cli.common import CommandError
 from fanin.comparison import Comparison
 from fanin.measures import reported
 from fanin.reporting import page
-from fanin.run_folder import TableName
 from fanin.side_by_side import MOST_COLUMNS, MOST_ROWS
 from fanin.traffic_table import SLOWEST, every_traffic
 
@@ -55,11 +54,8 @@ def with_traffics(like: fanin.Result, count: int) -> fanin.Result:
         pl.Series("slowdown", [number + 1.0 for number in range(count)]),
     )
 
-    def tables(name: TableName) -> pl.DataFrame:
-        return flows if name == "flows" else pl.DataFrame(like.arrow(name))
-
     summary = {**like.summary(), "traffics": traffics}
-    return replace(like, _summary=cast("fanin.run_folder.Summary", summary), _arrow=tables)
+    return replace(like, _summary=cast("fanin.run_folder.Summary", summary), _arrow=like.tables_with(flows))
 
 
 @MANY

@@ -104,9 +104,9 @@ def made(flows: Sequence[tuple[int, int | None, float | None]], scheme: str = "n
     sizes = {"min": 0, "max": None}
     summary = cast("Summary", {"traffics": [{"traffic": "t", "scheme": scheme, "sizes": sizes}]})
 
-    def tables(name: TableName) -> pl.DataFrame:
+    def tables(name: TableName, columns: Sequence[str] | None = None) -> pl.DataFrame:
         assert name == "flows"
-        return table
+        return table if columns is None else table.select(columns)
 
     manifest = cast("Manifest", {"name": "made", "cancelled": False, "simulated_ps": 0})
     return fanin.Result("made", manifest, {"network": {}}, summary, tables, None)

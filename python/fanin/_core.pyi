@@ -87,8 +87,8 @@ class RunResult:
     @property
     def failure(self) -> str | None:
         """What a scheme of one's own did wrong, which ended the run."""
-    def table(self, name: str) -> ArrowTable:
-        """One of `fanin.run_folder.TABLES`."""
+    def table(self, name: str, columns: Sequence[str] | None = None) -> ArrowTable:
+        """One of `fanin.run_folder.TABLES`; that of flows with all columns, or with these."""
     def write(self, folder: str, overwrite: bool) -> None:
         """Writes the run folder atomically; raises `OSError`."""
 

@@ -17,8 +17,8 @@ from fanin.run_folder import RunError
 from fanin.spec import section, traffics
 
 if TYPE_CHECKING:
-    from fanin.run_folder import Percentiles, Summary, TableName
-    from fanin.run_tables import ArrowStream, RunTables
+    from fanin.run_folder import Percentiles, Summary
+    from fanin.run_tables import RunTables
 
 R = TypeVar("R", bound="RunTables")
 
@@ -49,14 +49,11 @@ def with_ideal(result: R, ideal: str) -> R:
     # As the native module divides them.
     flows = flows.with_columns((completion.cast(pl.Float64) / known.cast(pl.Float64)).alias("slowdown"))
 
-    def table(name: TableName) -> ArrowStream:
-        return flows if name == "flows" else result.arrow(name)
-
     return replace(
         result,
         spec={**result.spec, "measure": measure},
         _summary=summary_with(result, flows, ideal),
-        _arrow=table,
+        _arrow=result.tables_with(flows),
         _core_result=None,
     )
 
@@ -74,11 +71,8 @@ def _to_last_ack(result: R) -> R:
     known = result.flows().with_columns(completion_ps=pl.col("acked_ps"))
     flows = known.with_columns(slowdown=pl.col("acked_ps").cast(pl.Float64) / pl.col("ideal_ps").cast(pl.Float64))
 
-    def table(name: TableName) -> ArrowStream:
-        return flows if name == "flows" else result.arrow(name)
-
     summary = summary_with(result, flows, result.slowdown_ideal)
-    return replace(result, _summary=summary, _arrow=table, _as_ns3=True)
+    return replace(result, _summary=summary, _arrow=result.tables_with(flows), _as_ns3=True)
 
 
 def of_messages(result: RunTables, flows: pl.DataFrame, ideal: str) -> list[int | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -36,7 +37,7 @@ class Result(RunTables):
             manifest=cast("Manifest", json.loads(core.manifest_json)),
             spec=read_toml(core.resolved_toml),
             _summary=cast("Summary", json.loads(core.summary_json)),
-            _arrow=lambda name: cast("ArrowStream", core.table(name)),
+            _arrow=lambda name, columns=None: cast("ArrowStream", core.table(name, columns)),
             _core_result=core,
             given_flows=given,
         )
@@ -262,7 +263,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Result:
         check(root, manifest, name)
     spec = read_document(configuration if configuration.is_file() else root / "spec.resolved.toml")
 
-    def table(name: TableName) -> pl.DataFrame:
+    def table(name: TableName, columns: Sequence[str] | None = None) -> pl.DataFrame:
         parquet, arrow = root / f"{name}.parquet", root / f"{name}.arrow"
         for file in (parquet, arrow):
             check(root, manifest, file.name)
@@ -278,7 +279,10 @@ def load(folder: str | os.PathLike[str], *, verify: bool = True) -> Result:
         if not parquet.exists() and not arrow.exists():
             raise RunError(f"{root}: damaged run folder: there is no {name}.arrow in it")
         try:
-            return pl.read_parquet(parquet) if parquet.exists() else pl.read_ipc(arrow)
+            wanted = None if columns is None else list(columns)
+            if parquet.exists():
+                return pl.read_parquet(parquet, columns=wanted)
+            return pl.read_ipc(arrow, columns=wanted)
         except (OSError, pl.exceptions.PolarsError):
             file = parquet if parquet.exists() else arrow
             raise RunError(f"{root}: damaged run folder: {file.name} is no table that can be read") from None

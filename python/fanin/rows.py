@@ -250,7 +250,16 @@ def row(scheme: str, runs: Sequence[Numbers]) -> Row:
 
 def numbers(result: RunTables) -> Numbers:
     """The numbers of one run, by the names of a row's fields, and those of its parts."""
-    return of_whole(result) | numbers_of_parts(result)
+    # They are read several times, and made once.
+    once = replace(result, _arrow=result.tables_with(result.flows(_OF_FLOWS)))
+    return of_whole(once) | numbers_of_parts(once)
+
+
+_OF_FLOWS = (
+    *("traffic", "scheme", "bytes", "start_ps", "completion_ps", "slowdown", "delivered_bytes", "group", "request"),
+    *("measured", "packets_arrived", "packets_marked", "packets_resent", "reordered", "timeouts"),
+)
+"""The columns of flows that these numbers come from."""
 
 
 def of_whole(result: RunTables) -> Numbers:

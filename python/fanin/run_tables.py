@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +20,13 @@ class ArrowStream(Protocol):
         """A capsule with an ArrowArrayStream."""
 
 
+class TablesByName(Protocol):
+    """Gives a table by its name."""
+
+    def __call__(self, name: TableName, columns: Sequence[str] | None = None) -> ArrowStream:
+        """The table; that of flows with all columns, or with these."""
+
+
 @dataclass(frozen=True)
 class RunTables:
     """One run. Its tables are Polars frames whose column names carry units; a missing value is null."""
@@ -30,7 +37,7 @@ class RunTables:
     spec: dict[str, object]
     """The spec that ran, with every default."""
     _summary: Summary
-    _arrow: Callable[[TableName], ArrowStream]
+    _arrow: TablesByName
     _core_result: _core.RunResult | None
     given_flows: object | None = None
     """The table of flows that the run was given besides its spec, if any."""
@@ -90,13 +97,26 @@ class RunTables:
             raise ValueError(f"no table {table!r}; the tables are {', '.join(TABLES)}")
         return self._arrow(table)
 
-    def _table(self, name: TableName) -> pl.DataFrame:
-        table = self._arrow(name)
+    def _table(self, name: TableName, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        table = self._arrow(name, columns)
         return table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
 
-    def flows(self) -> pl.DataFrame:
-        """One row per message; `completion_ps` counts from its post to its last byte at the receiver."""
-        return self._table("flows")
+    def flows(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """One row per message; `completion_ps` counts from its post to its last byte at the receiver.
+
+        All columns, or these: a run of millions of messages has a table of gigabytes otherwise.
+        """
+        return self._table("flows", columns)
+
+    def tables_with(self, flows: pl.DataFrame) -> TablesByName:
+        """The tables of this run, but this one of flows."""
+
+        def table(name: TableName, columns: Sequence[str] | None = None) -> ArrowStream:
+            if name == "flows":
+                return flows if columns is None else flows.select(columns)
+            return self._arrow(name, columns)
+
+        return table
 
     def ports(self) -> pl.DataFrame:
         """One row per port, that is per direction of a link."""

@@ -4,19 +4,19 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{DataType, FieldRef, SchemaRef};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use fanin_experiment::{HostNames, ListedFlow};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-/// Columns that leave through the Arrow PyCapsule interface.
+/// Columns that leave through the Arrow PyCapsule interface, in pieces, at least one.
 #[pyclass(frozen)]
-pub struct ArrowTable(RecordBatch);
+pub struct ArrowTable(Vec<RecordBatch>);
 
 impl ArrowTable {
-    pub fn new(batch: RecordBatch) -> Self {
-        Self(batch)
+    pub fn new(pieces: Vec<RecordBatch>) -> Self {
+        Self(pieces)
     }
 }
 
@@ -30,8 +30,8 @@ impl ArrowTable {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface allows a producer to ignore the wanted schema.
         let _ = requested_schema;
-        let schema = self.0.schema();
-        let reader = RecordBatchIterator::new([Ok(self.0.clone())], schema);
+        let schema = self.0.first().map_or_else(|| SchemaRef::new(Schema::empty()), RecordBatch::schema);
+        let reader = RecordBatchIterator::new(self.0.clone().into_iter().map(Ok), schema);
         let stream = FFI_ArrowArrayStream::new(Box::new(reader));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }

@@ -55,10 +55,15 @@ impl RunResult {
     fn failure(&self) -> Option<&str> {
         self.outcome.failure.as_ref().map(|failure| &*failure.problem)
     }
-    fn table(&self, name: &str) -> PyResult<ArrowTable> {
+    #[pyo3(signature = (name, columns=None))]
+    fn table(&self, name: &str, columns: Option<Vec<String>>) -> PyResult<ArrowTable> {
+        if name == "flows" {
+            let pieces = tables::flows_with(&self.outcome.run, columns.as_deref());
+            return pieces.map(ArrowTable::new).map_err(failed);
+        }
         let made = tables::ALL.iter().find(|(table, _)| *table == name);
         let (_, make) = made.ok_or_else(|| PyValueError::new_err(format!("{name}: there is no such table")))?;
-        make(&self.outcome.run).map(ArrowTable::new).map_err(failed)
+        make(&self.outcome.run).map(|table| ArrowTable::new(vec![table])).map_err(failed)
     }
     fn write(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let files = RunFiles {

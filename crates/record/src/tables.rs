@@ -53,6 +53,19 @@ pub fn flows(run: &Run) -> Result<RecordBatch, RecordError> {
     flows_of(run, 0..run.flows.len())
 }
 
+/// The same in pieces, with these columns or with all: what memory has room for after a large run.
+///
+/// # Errors
+/// As above, or a column that is not there.
+pub fn flows_with(run: &Run, columns: Option<&[String]>) -> Result<Vec<RecordBatch>, RecordError> {
+    let chosen = |piece: RecordBatch| {
+        let Some(columns) = columns else { return Ok(piece) };
+        let places = columns.iter().map(|name| piece.schema().index_of(name)).collect::<Result<Vec<_>, _>>();
+        places.and_then(|places| piece.project(&places)).map_err(|source| RecordError::Table { table: "flows", source })
+    };
+    flows_in_pieces(run)?.map(|piece| piece.and_then(chosen)).collect()
+}
+
 /// A table in pieces.
 pub type Pieces<'a> = Box<dyn Iterator<Item = Result<RecordBatch, RecordError>> + 'a>;
 

@@ -199,6 +199,17 @@ fn the_flow_table_has_nulls_for_what_did_not_happen() {
 }
 
 #[test]
+fn flows_may_have_some_columns_alone() {
+    let run = example();
+    let whole = tables::flows(&run).unwrap();
+    let some = tables::flows_with(&run, Some(&["bytes".into(), "flow_id".into()])).unwrap();
+    assert_eq!(some, [whole.project(&[8, 0]).unwrap()]);
+    assert_eq!(tables::flows_with(&run, None).unwrap(), [whole]);
+    let wrong = tables::flows_with(&run, Some(&["byte".into()])).unwrap_err();
+    assert!(wrong.to_string().contains("byte"), "{wrong}");
+}
+
+#[test]
 fn hosts_of_flows_have_their_names_beside_their_numbers() {
     let mut run = example();
     let names = ["web-1", "web-2", "db"];
