@@ -149,8 +149,8 @@ impl Messages {
             self.records.skip();
             self.states.skip();
         } else {
-            self.records.push(FlowRecord::new(message.src, message.dst, message.bytes, traffic, message.group));
-            self.states.push(MessageState {
+            let record = FlowRecord::new(message.src, message.dst, message.bytes, traffic, message.group);
+            let state = MessageState {
                 ends: Ends::default(),
                 name,
                 counts: dependency.counts.unwrap_or(NONE),
@@ -158,7 +158,15 @@ impl Messages {
                 answers: NONE,
                 waited: dependency.after.is_some(),
                 senders: message.senders,
-            });
+            };
+            if message.sent_by.is_some() {
+                // All those of a job are loaded at its start, and most of them are posted much later.
+                self.records.push_packed(record);
+                self.states.push_packed(state);
+            } else {
+                self.records.push(record);
+                self.states.push(state);
+            }
         }
         if message.sent_by.is_none() {
             self.triggers.depend(number, traffic, &dependency, sends, receives);

@@ -304,6 +304,10 @@ impl<T: Row> Table<T> {
         (0..(self.len() / BLOCK) as u32).for_each(|block| self.pack(block));
     }
 
+    fn is_packed(&self, block: u32) -> bool {
+        matches!(self.blocks[block as usize].rows, Rows::Packed(_))
+    }
+
     /// Packs a block.
     fn pack(&mut self, block: u32) {
         let block = &mut self.blocks[block as usize];
@@ -412,6 +416,10 @@ impl Unpacked {
         self.blocks.extend((self.seen..whole).map(|block| (block, 0)));
         self.seen = whole;
         self.blocks.retain_mut(|(block, over)| {
+            // Packed as it was loaded. It comes back once it is written to.
+            if one.is_packed(*block) && other.is_packed(*block) {
+                return false;
+            }
             while (*over as usize) < BLOCK {
                 let number = *block as usize * BLOCK + *over as usize;
                 if one.has(number) && !is_over(one, other, number) {
