@@ -94,6 +94,10 @@ fn flows_in_pieces(run: &Run) -> Result<impl Iterator<Item = Result<RecordBatch,
 fn flows_of(run: &Run, rows: Range<usize>) -> Result<RecordBatch, RecordError> {
     let flows: Vec<FlowRecord> = run.flows.from(rows.start).take(rows.len()).collect();
     let all = || flows.iter();
+    let count = run.traffics.len();
+    if let Some((number, flow)) = rows.clone().zip(all()).find(|(_, flow)| usize::from(flow.traffic) >= count) {
+        return Err(RecordError::Inconsistent(format!("flow {number} is of traffic {} of {count}", flow.traffic)));
+    }
     let traffic = || all().map(|f| usize::from(f.traffic));
     let names: Vec<String> = run.traffics.iter().map(|t| t.name.clone()).collect();
     let schemes: Vec<String> = run.traffics.iter().map(|t| t.scheme.clone()).collect();
