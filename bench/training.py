@@ -34,6 +34,9 @@ def main() -> None:
     for scheme in ("ndp", "nscc", "rccc"):
         few = ["network.topology.k=4", 'traffic[0].rdma.ack_chunk="16 KB"', "traffic[0].size.fixed=500 KB"]
         fanin.run(sprayed, scheme=scheme, set=few, threads=1, progress=False)
+    for threads in (1, 2):
+        small = ['traffic[0].pattern.size="4 MB"']
+        fanin.run(ROOT / "examples" / "collectives" / "all-reduce.toml", set=small, threads=threads, progress=False)
     for command in (
         "topology fat-tree --k 4 --rate 100Gbps --delay 1us -o topology.txt",
         "flows --topology topology.txt --cdf fbhadoop --load 0.5 --time 300us --seed 1 -o flow.txt",

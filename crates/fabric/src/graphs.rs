@@ -12,7 +12,7 @@ use fanin_graph::job::{PartsAt, SendEnds, Step};
 use fanin_graph::{Host, Job, Kind, Message, Next, UnderWay};
 use fanin_units::Time;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
 /// A job in a network.
@@ -64,10 +64,10 @@ struct Rank {
     /// Nodes that have not ended.
     left: usize,
     /// The collectives that have started and of which parts have not ended, by number.
-    under_way: HashMap<u32, UnderWay>,
+    under_way: BTreeMap<u32, UnderWay>,
     /// Parts whose messages arrived before their collective started here, with the rank and the node that sent them, by
     /// collective.
-    early: HashMap<u32, Vec<(u32, (u32, u32))>>,
+    early: BTreeMap<u32, Vec<(u32, (u32, u32))>>,
     is_due: bool,
     /// Computations, and sends, receives and collectives under way, and since when.
     computing: u32,
@@ -253,8 +253,8 @@ impl Rank {
             ran: vec![Ran::NOT; nodes],
             known: vec![NONE; nodes],
             left: nodes,
-            under_way: HashMap::new(),
-            early: HashMap::new(),
+            under_way: BTreeMap::new(),
+            early: BTreeMap::new(),
             is_due: false,
             computing: 0,
             communicating: 0,

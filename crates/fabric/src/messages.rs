@@ -35,6 +35,8 @@ pub(crate) struct Messages {
     triggers: Triggers,
     /// The ranks whose nodes send messages, if there are any.
     graphs: Option<Box<Graphs>>,
+    /// Whether one of their messages has arrived or was acknowledged, so that more may be due now. Its reader clears it.
+    pub reached_graphs: bool,
     /// Messages whose last ACK has just arrived and counts towards a trigger.
     acked_now: Vec<u32>,
     /// Messages whose triggers have just fired, with the time to post them.
@@ -209,6 +211,7 @@ impl Messages {
         match self.graphs_of(counts, message) {
             Some(graphs) => {
                 graphs.arrived(counts, now);
+                self.reached_graphs = true;
                 false
             }
             None => self.count_towards(counts, message, now),
@@ -237,7 +240,10 @@ impl Messages {
         for message in messages.drain(..) {
             let counts = self.states[message as usize].counts_acked;
             match self.graphs_of(counts, MessageId(message)) {
-                Some(graphs) => graphs.acked(counts, now),
+                Some(graphs) => {
+                    graphs.acked(counts, now);
+                    self.reached_graphs = true;
+                }
                 None => _ = self.count_towards(counts, MessageId(message), now),
             }
         }

@@ -145,27 +145,36 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(never)]
     fn run_with_graphs(&mut self, until: Time, budget: u64) -> bool {
         let mut left = budget.max(1);
-        loop {
+        'due: loop {
             let to = until.min(self.loader.loaded_to);
             let due = self.world.messages.graphs().map_or(Time::NEVER, Graphs::next_at);
             let limit = to.min(due.saturating_add(Time::from_ps(1)));
-            if let Some(event) = self.world.net.core_mut().clock.next(limit) {
+            while let Some(event) = self.world.net.core_mut().clock.next(limit) {
                 self.prefetch_upcoming();
                 self.world.net.core_mut().probes.totals.events += 1;
                 self.handle(event);
-            } else if due < to {
+                left -= 1;
+                if left == 0 {
+                    self.pack_messages();
+                    return false;
+                }
+                if self.world.messages.reached_graphs {
+                    self.world.messages.reached_graphs = false;
+                    continue 'due;
+                }
+            }
+            if due < to {
                 self.step_graphs(due);
+                left -= 1;
+                if left == 0 {
+                    self.pack_messages();
+                    return false;
+                }
             } else if to == until {
                 self.world.net.core_mut().clock.advance_to(until.min(Time::from_ps(u64::MAX - 1)));
                 return true;
             } else {
                 self.load_more();
-                continue;
-            }
-            left -= 1;
-            if left == 0 {
-                self.pack_messages();
-                return false;
             }
         }
     }
