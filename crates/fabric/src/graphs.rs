@@ -67,7 +67,7 @@ struct Rank {
     under_way: BTreeMap<u32, UnderWay>,
     /// Parts whose messages arrived before their collective started here, with the rank and the node that sent them, by
     /// collective.
-    early: BTreeMap<u32, Vec<(u32, (u32, u32))>>,
+    early: BTreeMap<u32, Vec<(u32, u32, u32)>>,
     is_due: bool,
     /// Computations, and sends, receives and collectives under way, and since when.
     computing: u32,
@@ -318,8 +318,8 @@ impl Rank {
         let Some(parts) = job.parts(self.record.rank, step.number) else { return true };
         let one = UnderWay::new(&parts);
         let early = self.early.remove(&step.collective).unwrap_or_default();
-        for (part, from) in early {
-            self.ran[(parts.node + 1 + part) as usize].from = from;
+        for (part, rank, node) in early {
+            self.ran[(parts.node + 1 + part) as usize].from = (rank, node);
             self.host.queue(parts.node + 1 + part);
         }
         for part in 0..parts.len() {
@@ -350,7 +350,7 @@ impl Rank {
     /// The message of a part has arrived from this node of another rank. Returns whether the last node ended.
     fn part_arrives(&mut self, collective: u32, part: u32, from: (u32, u32), now: Time, jobs: &[Placed]) -> bool {
         let Some(one) = self.under_way.get(&collective) else {
-            self.early.entry(collective).or_default().push((part, from));
+            self.early.entry(collective).or_default().push((part, from.0, from.1));
             return false;
         };
         let node = one.node + 1 + part;
