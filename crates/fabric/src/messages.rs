@@ -35,7 +35,8 @@ pub(crate) struct Messages {
     triggers: Triggers,
     /// The ranks whose nodes send messages, if there are any.
     graphs: Option<Box<Graphs>>,
-    /// Whether one of their messages has arrived or was acknowledged, so that more may be due now. Its reader clears it.
+    /// Whether one of their messages has arrived or was acknowledged, so that more may be due now. Its reader clears
+    /// it.
     pub reached_graphs: bool,
     /// Messages whose last ACK has just arrived and counts towards a trigger.
     acked_now: Vec<u32>,
