@@ -177,6 +177,12 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
+    /// Whether no event and no message is left.
+    pub fn is_over(&mut self) -> bool {
+        let graphs = self.world.messages.graphs().map_or(Time::NEVER, Graphs::next_at);
+        self.world.net.core().clock.is_empty() && self.loader.first_at() == Time::NEVER && graphs == Time::NEVER
+    }
+
     /// Takes what the ranks of graphs did.
     pub fn take_graphs(&mut self) -> GraphRecords {
         let mut records = GraphRecords::default();

@@ -347,12 +347,6 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.now()
     }
 
-    /// Whether no event and no message is left.
-    pub fn is_over(&mut self) -> bool {
-        let graphs = self.world.messages.graphs().map_or(Time::NEVER, Graphs::next_at);
-        self.world.net.core().clock.is_empty() && self.loader.messages.peek().is_none() && graphs == Time::NEVER
-    }
-
     /// Has jobs run, before any message is loaded; their messages are among those of the simulation.
     pub fn run_graphs(&mut self, jobs: Vec<Placed>) {
         let graphs = Graphs::new(jobs, |host| self.world.net.core().outbox.is_here(NodeId(host)));
