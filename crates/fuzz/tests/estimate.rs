@@ -42,12 +42,14 @@ fn memory_is_within_a_factor_of_two() {
         "pattern = { kind = \"poisson\" }\nsize = { fixed = \"1 KB\" }\nload = { share = 0.3, of = \"host-links\" }\n";
     let once = "pattern = { kind = \"incast\", degree = 1 }\nsize = { fixed = \"1 KB\" }\n";
     let asks = "pattern = { kind = \"query\", clients = [\"h0\"], rounds = 2000 }\nsize = { fixed = \"1 KB\" }\n";
+    let ring = "pattern = { kind = \"all-reduce\", size = \"1 MB\", channels = 4 }\n";
     let incast = example("incast.toml", &[("measure.warm_up", "100 us"), ("measure.window", "2 ms")]);
     let mixed = example("coexistence.toml", &[("measure.warm_up", "0 s"), ("measure.window", "3 ms")]);
     for (name, text) in [
         ("messages", star(50, many, "5 ms")),
         ("hosts", star(20_000, once, "100 us")),
         ("queries", star(10, asks, "1 ms")),
+        ("ring", star(64, ring, "1 s")),
         ("incast", incast),
         ("coexistence", mixed),
     ] {

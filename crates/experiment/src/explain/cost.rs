@@ -31,8 +31,8 @@ const SETUP_PER_PORT: f64 = 1.5e-6;
 const SETUP_PER_STEP: f64 = 2e-9;
 
 /// Bytes, measured (`crates/fuzz/tests/estimate.rs`): of a port, of a class at a port, of a node with its name, of a
-/// host under each scheme, of a finished packed message, of an unpacked one, of one that waits for others, of one in
-/// progress, of a packet, and of a minimal run.
+/// host under each scheme, of a finished packed message, of an unpacked one, of one that waits for others, of one of a
+/// job, of one in progress, of a packet, and of a minimal run.
 const PER_PORT: f64 = 420.0;
 const PER_PORT_AND_CLASS: f64 = 190.0;
 const PER_NODE: f64 = 420.0;
@@ -46,6 +46,7 @@ const UNPACKED_EACH: f64 = 30.0;
 const QUEUEING: f64 = 3.0;
 const IN_A_BURST: f64 = 200_000.0;
 const PER_GATE: f64 = 60.0;
+const PER_MESSAGE_OF_JOB: f64 = 150.0;
 const PER_OPEN: f64 = 700.0;
 const PER_OPEN_TCP: f64 = 2200.0;
 const PER_PACKET: f64 = 190.0;
@@ -350,6 +351,7 @@ fn memory(
         ("hosts under schemes", f64::from(graph.hosts) * traffics.len() as f64 * PER_HOST_AND_SCHEME),
         ("messages that are on their way", open * if tcp { PER_OPEN_TCP } else { PER_OPEN }),
         ("messages that wait for others", waiting),
+        ("nodes of jobs", offers.of_jobs * PER_MESSAGE_OF_JOB),
         ("packets on lines and in buffers", in_flight * (PER_PACKET + if telemetry { PER_TELEMETRY } else { 0.0 })),
         ("samples of queues", kept(of(true), size_of::<Sample>())),
         ("values that are watched", kept(of(false), size_of::<Seen>())),

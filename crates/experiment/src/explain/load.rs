@@ -159,6 +159,8 @@ pub struct Offers {
     pub open: u64,
     /// Triggers of closed loops.
     pub gates: f64,
+    /// Messages of jobs.
+    pub of_jobs: f64,
 }
 
 /// Seconds of simulated time as the run divides it.
@@ -309,7 +311,8 @@ impl Fluid<'_, '_> {
             offer.wire[i] += measured * wire;
         }
         self.found.done_s = self.found.done_s.max(ends.min(self.span.last));
-        if !waits {
+        self.found.of_jobs += f64::from(message.sent_by.is_some());
+        if !waits && !self.waits_in_job(message) {
             self.life += (ends.min(self.span.last) - start).max(0.0);
             let now = message.start.as_ps();
             while self.open.peek().is_some_and(|Reverse(end)| *end <= now) {
@@ -318,6 +321,16 @@ impl Fluid<'_, '_> {
             self.open.push(Reverse((ends * 1e12) as u64));
             self.found.open = self.found.open.max(self.open.len() as u64);
         }
+    }
+}
+
+impl Fluid<'_, '_> {
+    /// Whether a node of a job sends the message, and only after others: about as many are open as send at once.
+    fn waits_in_job(&self, message: &Message) -> bool {
+        let job = || self.checked.job_of(message.traffic);
+        message
+            .sent_by
+            .is_some_and(|(rank, node)| job().is_some_and(|job| job.step(rank, node).after_end().count() > 0))
     }
 }
 
@@ -352,6 +365,7 @@ pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>
             done_s: 0.0,
             open: 0,
             gates: 0.0,
+            of_jobs: 0.0,
         },
     };
     // Flows of the caller that do not fit the network are reported when the run is built.
@@ -387,6 +401,7 @@ pub fn offers(checked: &CheckedSpec, flows: &[ListedFlow], table: &mut Table<'_>
         let most = found.traffics.iter().map(|offer| offer.factor).fold(1.0, f64::max);
         found.done_s = (found.done_s * most).max(span.window_end).min(span.last);
         found.gates *= most;
+        found.of_jobs *= most;
         // The examined messages may end before the largest number is open: by Little's law.
         let all_life = life * most;
         found.open = found.open.max((all_life / found.done_s.max(1e-12)) as u64);

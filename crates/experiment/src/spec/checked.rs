@@ -122,6 +122,14 @@ impl CheckedSpec {
         })
     }
 
+    /// The job whose nodes send the messages of a traffic.
+    pub(crate) fn job_of(&self, traffic: u16) -> Option<&fanin_graph::Job> {
+        match &self.workloads.get(usize::from(traffic))?.pattern {
+            Pattern::Graph(graph) => Some(&graph.job),
+            _ => None,
+        }
+    }
+
     /// The names of traffics whose messages are sent by nodes of a job.
     pub fn jobs(&self) -> impl Iterator<Item = &str> {
         let named = self.workloads.iter().zip(&self.document.traffic);
