@@ -24,6 +24,7 @@ from fanin.cli.common import CommandError
 from fanin.comparison import Comparison
 from fanin.measures import reported
 from fanin.reporting import page
+from fanin.run_tables import with_flows
 from fanin.side_by_side import MOST_COLUMNS, MOST_ROWS
 from fanin.traffic_table import SLOWEST, every_traffic
 
@@ -55,7 +56,7 @@ def with_traffics(like: fanin.Result, count: int) -> fanin.Result:
     )
 
     summary = {**like.summary(), "traffics": traffics}
-    return replace(like, _summary=cast("fanin.run_folder.Summary", summary), _arrow=like.tables_with(flows))
+    return replace(like, _summary=cast("fanin.run_folder.Summary", summary), _arrow=with_flows(like, flows))
 
 
 @MANY

@@ -14,6 +14,7 @@ from fanin import _core
 from fanin.measures import completion_us, nearest_rank, of_sizes
 from fanin.over_time import message_number
 from fanin.run_folder import RunError
+from fanin.run_tables import with_flows
 from fanin.spec import section, traffics
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def with_ideal(result: R, ideal: str) -> R:
         result,
         spec={**result.spec, "measure": measure},
         _summary=summary_with(result, flows, ideal),
-        _arrow=result.tables_with(flows),
+        _arrow=with_flows(result, flows),
         _core_result=None,
     )
 
@@ -72,7 +73,7 @@ def _to_last_ack(result: R) -> R:
     flows = known.with_columns(slowdown=pl.col("acked_ps").cast(pl.Float64) / pl.col("ideal_ps").cast(pl.Float64))
 
     summary = summary_with(result, flows, result.slowdown_ideal)
-    return replace(result, _summary=summary, _arrow=result.tables_with(flows), _as_ns3=True)
+    return replace(result, _summary=summary, _arrow=with_flows(result, flows), _as_ns3=True)
 
 
 def of_messages(result: RunTables, flows: pl.DataFrame, ideal: str) -> list[int | None]:

@@ -24,6 +24,7 @@ from fanin.measures import (
 from fanin.over_seeds import Estimate, estimate
 from fanin.parts import numbers_of_parts
 from fanin.quantities import OF
+from fanin.run_tables import with_flows
 from fanin.spec import traffics as traffics_of
 from fanin.spec import traffics_with
 
@@ -251,7 +252,7 @@ def row(scheme: str, runs: Sequence[Numbers]) -> Row:
 def numbers(result: RunTables) -> Numbers:
     """The numbers of one run, by the names of a row's fields, and those of its parts."""
     # They are read several times, and made once.
-    once = replace(result, _arrow=result.tables_with(result.flows(_OF_FLOWS)))
+    once = replace(result, _arrow=with_flows(result, result.flows(_OF_FLOWS)))
     return of_whole(once) | numbers_of_parts(once)
 
 

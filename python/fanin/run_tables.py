@@ -108,16 +108,6 @@ class RunTables:
         """
         return self._table("flows", columns)
 
-    def tables_with(self, flows: pl.DataFrame) -> TablesByName:
-        """The tables of this run, but this one of flows."""
-
-        def table(name: TableName, columns: Sequence[str] | None = None) -> ArrowStream:
-            if name == "flows":
-                return flows if columns is None else flows.select(columns)
-            return self._arrow(name, columns)
-
-        return table
-
     def ports(self) -> pl.DataFrame:
         """One row per port, that is per direction of a link."""
         return self._table("ports")
@@ -213,3 +203,14 @@ class HasResults(Protocol):
     @property
     def results(self) -> Sequence[RunTables]:
         """Its runs."""
+
+
+def with_flows(run: RunTables, flows: pl.DataFrame) -> TablesByName:
+    """The tables of a run, but this one of flows."""
+
+    def table(name: TableName, columns: Sequence[str] | None = None) -> ArrowStream:
+        if name != "flows":
+            return run.arrow(name)
+        return flows if columns is None else flows.select(columns)
+
+    return table
