@@ -316,18 +316,18 @@ impl Rank {
     /// A collective starts: its receives start, and what can be done now is queued. Returns whether it has no parts.
     fn enter(&mut self, step: &Step<'_>, now: Time, job: &Job) -> bool {
         let Some(parts) = job.parts(self.record.rank, step.number) else { return true };
-        let one = UnderWay::new(&parts);
+        let (one, first) = (UnderWay::new(&parts), step.number + 1);
         let early = self.early.remove(&step.collective).unwrap_or_default();
         for (part, rank, node) in early {
-            self.ran[(parts.node + 1 + part) as usize].from = (rank, node);
-            self.host.queue(parts.node + 1 + part);
+            self.ran[(first + part) as usize].from = (rank, node);
+            self.host.queue(first + part);
         }
         for part in 0..parts.len() {
             let (sends, _) = parts.waits(part);
             if !sends {
-                self.ran[(parts.node + 1 + part) as usize].start = now.as_ps();
+                self.ran[(first + part) as usize].start = now.as_ps();
             } else if one.is_free(part) {
-                self.host.queue(parts.node + 1 + part);
+                self.host.queue(first + part);
             }
         }
         let none = one.has_ended();

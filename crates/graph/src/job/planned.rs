@@ -116,16 +116,12 @@ impl Parts {
 
     /// Finds what waits for each part.
     fn turn_waits(&mut self) {
-        let waits = |at: u32| {
-            let begin = at.checked_sub(1).map_or(0, |before| self.parts[before as usize].waits);
-            &self.waits[begin as usize..self.parts[at as usize].waits as usize]
-        };
         // Each wait, by the place of the part that is waited for and by the number of the one that waits.
         let pairs = || {
             self.places
                 .windows(2)
                 .flat_map(|ends| (ends[0]..ends[1]).map(|at| (ends[0], at)))
-                .flat_map(|(first, at)| waits(at).iter().map(move |wait| ((first + wait) as usize, at - first)))
+                .flat_map(|(first, at)| self.waits_of(at).iter().map(move |wait| ((first + wait) as usize, at - first)))
         };
         let mut ends = vec![0; self.parts.len()];
         pairs().for_each(|(before, _)| ends[before] += 1);
@@ -149,9 +145,13 @@ impl Parts {
 
     /// A part of a place, and those of this place that it waits for.
     pub fn get(&self, place: u32, number: u32) -> (Part, &[u32]) {
-        let at = (self.places[place as usize] + number) as usize;
-        let begin = at.checked_sub(1).map_or(0, |before| self.parts[before].waits);
-        (self.parts[at], &self.waits[begin as usize..self.parts[at].waits as usize])
+        let at = self.places[place as usize] + number;
+        (self.parts[at as usize], self.waits_of(at))
+    }
+
+    fn waits_of(&self, at: u32) -> &[u32] {
+        let begin = at.checked_sub(1).map_or(0, |before| self.parts[before as usize].waits);
+        &self.waits[begin as usize..self.parts[at as usize].waits as usize]
     }
 
     /// Those of this place that wait for a part.
