@@ -41,6 +41,8 @@ def shown(page: str) -> str:
         changed += (
             " The buffer has 2 MB per port here and loses nothing: round trips below the higher threshold need it."
         )
+    if page in pictures.CUT:
+        changed += "\nHere switches cut packets that have no room down to their headers instead of dropping them."
     if page.startswith("infiniband"):
         changed += " Here flow control is by credits, each port's buffer is what these compute, and nothing is lost."
     return f"""

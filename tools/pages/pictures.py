@@ -25,6 +25,12 @@ SCHEMES = {
     "expresspass": ["expresspass", "expresspass-ns2"],
     "infiniband": ["infiniband", "infiniband-gran"],
     "dart": ["dart"],
+    "nscc": ["nscc"],
+    "rccc": ["rccc"],
+    "nscc-rccc": ["nscc-rccc"],
+    "ndp": ["ndp"],
+    "swift": ["swift"],
+    "powertcp": ["powertcp"],
 }
 """The presets on the page of each scheme."""
 
@@ -39,8 +45,15 @@ CREDITS = "network.buffer={ credits = 'per-link' }"
 """For InfiniBand."""
 
 
-def buffer(preset: str) -> list[str]:
-    """The change of the buffer under one preset."""
+TRIMMED = "network.trimming={}"
+"""For those whose switches cut packets that have no room, instead of dropping them, and whose receivers ask for them."""
+CUT = ("nscc", "rccc", "nscc-rccc", "ndp")
+
+
+def network(preset: str) -> list[str]:
+    """The change of the network under one preset."""
+    if preset in CUT:
+        return [TRIMMED, *(f"traffic[{number}].rdma.recovery='unordered'" for number in range(3))]
     return [LOSSLESS] if preset.startswith("timely") else [CREDITS] if preset.startswith("infiniband") else []
 
 
@@ -53,7 +66,7 @@ def run(preset: str) -> fanin.Result:
     """The spec under one preset."""
     scheme = CHANGES.get(preset, f"'{preset}'")
     changes = [f"traffic[{number}].scheme={scheme}" for number in range(3)]
-    return fanin.run(SPEC, set=[*changes, *buffer(preset)], progress=False)
+    return fanin.run(SPEC, set=[*changes, *network(preset)], progress=False)
 
 
 def main() -> None:
