@@ -33,7 +33,7 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 
 .PHONY: help setup setup-dev notebook demo dev check test compiled lint test-rust test-python soak fuzz fmt bench \
 	side-by-side papers clean validate wheel sdist site site-serve \
-	frames docs pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying \
+	frames docs pictures claims-pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying \
 	certify-faults
 .DELETE_ON_ERROR:
 
@@ -125,6 +125,9 @@ site-serve: setup-dev ## the same on http://127.0.0.1:8000, renewed at each chan
 
 pictures: setup ## the pictures of flows that join and leave, for the pages of the schemes
 	PYTHONPATH=tools $(BIN)/python -m pages.pictures
+
+claims-pictures: setup ## claims against readings of what the papers leave open, for docs/claims
+	PYTHONPATH=tools $(BIN)/python -m pages.claims
 
 losses: setup ## the picture and the table of docs/loss.md
 	PYTHONPATH=tools $(BIN)/python -m pages.losses

@@ -22,7 +22,7 @@ from fanin import wire
 HERE = Path(__file__).parent
 INCAST = 1
 RECOVERY = "irn"
-"""For a bottleneck that drops. Go-back-N, the default, is for networks that do not: it sends all again behind a loss."""
+"""For a bottleneck that drops. Go-back-N, the default, sends all behind a loss again: it is for others."""
 
 
 def content(seed: int, size: int) -> bytes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import NamedTuple
 
-from fanin.jobs import Job, Measurement, Outcome, run_all
+from fanin.jobs import Job, Measured, Measurement, Outcome, run_all
 from fanin_papers import claims
-from fanin_papers.experiment import Experiment, Key, Study, job
+from fanin_papers.experiment import Experiment, Key, Study, Under, job, read_as
 
 PACKET_HOPS_PER_S = 6.5e6
 """Speed of one core in a campaign of all papers (5e6 in Dart's experiments, 9e6 in the others), for the estimate of the
@@ -19,26 +20,54 @@ RUN_S = 0.03
 """Seconds of a run besides its packets: reading the spec, building the network, measuring."""
 
 
+class _Part(NamedTuple):
+    """A run that an experiment needs."""
+
+    reading: str
+    """The reading of what the paper leaves open; empty for the one used elsewhere."""
+    key: Key
+    run: str
+    """Its name; where two readings mean the same spec it is that of the first of them."""
+
+
 class Campaign:
     """The runs of some experiments."""
 
     def __init__(
-        self, experiments: Sequence[Experiment], specs: Path, *, quick: bool = False, keep: Path | None = None
+        self,
+        experiments: Sequence[Experiment],
+        specs: Path,
+        *,
+        quick: bool = False,
+        keep: Path | None = None,
+        readings: bool = True,
     ) -> None:
         """Raises `SpecError` for a run that cannot start. `keep`: the folder of finished runs, which are not repeated;
-        without one, all are run."""
+        without one, all are run. `readings`: also under other readings of what the papers leave open, but in short
+        versions."""
         self._quick = quick
-        self._of: dict[str, tuple[Experiment, Key]] = {}
+        self._studies: list[tuple[Experiment, list[_Part]]] = []
         self._runs: dict[str, Measurement] = {}
         for one in experiments:
             base, sweep = Job.of(specs / one.spec), one.sweep(quick)
-            hops = 0 if quick else claims.measured().get(one.id, {}).get("packet_hops", 0)
-            seconds = RUN_S + hops / max(1, len(sweep)) / PACKET_HOPS_PER_S
-            folder = None if keep is None else keep / one.id
+            again = (other for other in claims.readings().values() if other.instead_of is None)
+            others = [other for other in again if readings and not quick and one.id in other.experiments]
+            parts: list[_Part] = []
+            jobs: dict[str, Job] = {}
             for key, change in sweep.items():
-                run = job(base, key, change)
-                self._of[f"{one.id}/{run.label}"] = one, key
-                self._runs[f"{one.id}/{run.label}"] = Measurement(run, one.measure, folder, seconds)
+                plain = job(base, key, change)
+                runs = {"": plain, **{other.name: read_as(plain, other.of(one.id)) for other in others}}
+                alike: dict[str, str] = {}
+                for reading, run in runs.items():
+                    spec = json.dumps(run.resolve()) if others else ""
+                    name = alike.setdefault(spec, f"{one.id}/{run.label}")
+                    jobs.setdefault(name, run)
+                    parts.append(_Part(reading, key, name))
+            record = {} if quick else claims.measured().get(one.id, {})
+            seconds = RUN_S + record.get("packet_hops", 0) / max(1, len(sweep)) / PACKET_HOPS_PER_S
+            folder = None if keep is None else keep / one.id
+            self._runs |= {name: Measurement(run, one.measure, folder, seconds) for name, run in jobs.items()}
+            self._studies.append((one, parts))
         self._todo = [run for run in self._runs.values() if run.kept() is None]
 
     @property
@@ -60,16 +89,35 @@ class Campaign:
     ) -> bool:
         """Runs them as `fanin.jobs.run_all` does, and hands over each study as soon as it is complete. Returns whether
         all are: after Ctrl-C not."""
-        left = Counter(one.id for one, _ in self._of.values())
         outcomes: dict[str, Outcome] = {}
+        waiting = list(self._studies)
 
         def land(name: str, outcome: Outcome) -> None:
-            experiment, _ = self._of[name]
             outcomes[name] = outcome
-            left[experiment.id] -= 1
-            if left[experiment.id] == 0:
-                its = {key: outcomes.pop(name) for name, (one, key) in self._of.items() if one is experiment}
-                hops = sum(one.packet_hops for one in its.values())
-                take(Study(experiment, {key: one.measured for key, one in its.items()}, self._quick, hops))
+            for study in waiting:
+                experiment, parts = study
+                names = {part.run for part in parts}
+                if name in names and names <= outcomes.keys():
+                    waiting.remove(study)
+                    take(self._study(experiment, parts, {name: outcomes.pop(name) for name in names}))
+                    return
 
         return run_all(self._runs, land, workers=workers, executor=executor, progress=progress)
+
+    def _study(self, experiment: Experiment, parts: Sequence[_Part], outcomes: Mapping[str, Outcome]) -> Study:
+        """The results of an experiment, by reading."""
+        used = [part for part in parts if not part.reading]
+        names = {part.run for part in used}
+
+        def measures(some: Sequence[_Part]) -> dict[Key, Measured]:
+            return {part.key: outcomes[part.run].measured for part in some}
+
+        def hops(runs: Iterable[str]) -> int:
+            return sum(outcomes[name].packet_hops for name in runs)
+
+        readings = {}
+        for reading in dict.fromkeys(part.reading for part in parts if part.reading):
+            its = [part for part in parts if part.reading == reading]
+            own = {part.run for part in its} - names
+            readings[reading] = Under(measures(its), len(own), hops(own))
+        return Study(experiment, measures(used), self._quick, hops(names), readings)

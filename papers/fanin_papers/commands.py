@@ -178,13 +178,14 @@ def _campaign(
     keep: Path | None = None,
     workers: int | None = None,
     dask: str | None = None,
+    readings: bool = True,
 ) -> None:
     """Runs experiments, and hands over the study of each as soon as it is complete; raises after Ctrl-C."""
     from fanin import jobs
     from fanin_papers.campaign import Campaign
 
     need(dask is None or workers is None, "--workers and --dask: the cluster's workers say how many runs go on at once")
-    plan = Campaign(experiments, specs, quick=quick, keep=keep)
+    plan = Campaign(experiments, specs, quick=quick, keep=keep, readings=readings)
     cluster = jobs.dask(dask, warn) if dask is not None else nullcontext[Executor | None](None)
     count = workers or os.cpu_count() or 1
     if plan.runs and not quick and dask is None:
@@ -250,6 +251,13 @@ def claims_command(
         list[str] | None,
         typer.Option("--verdict", metavar="VERDICT", help=f"Only these: {', '.join(VERDICTS)}; repeatable."),
     ] = None,
+    reading: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What becomes of the claims under this reading of what a paper leaves open; ? lists all.",
+        ),
+    ] = None,
     check: Annotated[
         str | None,
         typer.Option(
@@ -261,7 +269,8 @@ def claims_command(
 ) -> None:
     """Show what the papers claim beside what was measured here, claim by claim; with an ID, all about it.
 
-    holds: by the claim's own criterion; close: by the rule of margins; calibrated: a free parameter was fitted to it.
+    holds: by the claim's own criterion; depends: only under one reading of what the paper leaves open; close: by the
+    rule of margins; calibrated: a free parameter was fitted to it.
     --check runs experiments again and exits with 1 if a verdict is not the one that is recorded.
 
     \b
@@ -269,6 +278,7 @@ def claims_command(
       fanin claims
       fanin claims --paper dart --verdict differs
       fanin claims dctcp-fig14-queue
+      fanin claims --reading "PFC by rate"
       fanin claims --check quick
     """
     from fanin_papers import claims as of
@@ -276,6 +286,9 @@ def claims_command(
 
     if check is not None:
         _check(check, papers or [], workers, as_json=as_json)
+        return
+    if reading is not None:
+        _reading(reading, as_json=as_json)
         return
     known = {claim.id: claim for claim in of.claims()}
     for name in ids or []:
@@ -302,13 +315,41 @@ def claims_command(
     show(tables.all_claims(chosen))
 
 
+def _reading(name: str, *, as_json: bool) -> None:
+    """Shows the verdicts under a reading beside those of the one used elsewhere; `?` lists the readings."""
+    from fanin_papers import claims as of
+    from fanin_papers import tables
+
+    known = of.readings()
+    if name == "?":
+        if as_json:
+            emit([asdict(one) for one in known.values()])
+        else:
+            show(tables.readings(list(known.values())))
+        return
+    need(
+        name in known,
+        f"--reading {name}: there is no such reading{meant(name, list(known))}; there are {', '.join(known)}",
+    )
+    found = of.under_reading(known[name])
+    if as_json:
+        emit(
+            {**asdict(known[name]), "claims": {id_: {"used": used, "under": its} for id_, (used, its) in found.items()}}
+        )
+        return
+    show(tables.reading(known[name], found))
+
+
 def _check(which: str, papers: Sequence[str], workers: int | None, *, as_json: bool) -> None:
-    """Runs experiments again in full and compares the verdicts of their rows with the recorded ones."""
+    """Runs experiments again in full and compares the verdicts of their rows with the recorded ones; the short ones
+    only under the reading used elsewhere."""
     from fanin_papers import claims as of
     from fanin_papers.catalogue import EXPERIMENTS
 
     need(which in ("quick", "all"), f"--check {which}: quick or all")
     recorded = of.measured()
+    if which == "quick":
+        recorded = {name: of.without_readings(record) for name, record in recorded.items()}
     chosen = [
         one
         for one in EXPERIMENTS.values()
@@ -321,7 +362,7 @@ def _check(which: str, papers: Sequence[str], workers: int | None, *, as_json: b
     def take(study: Study) -> None:
         changed.extend(of.changes(recorded[study.experiment.id], study.record()))
 
-    _campaign(chosen, SPECS, take, workers=workers)
+    _campaign(chosen, SPECS, take, workers=workers, readings=which == "all")
     rows = sum(len(recorded[one.id]["rows"]) for one in chosen)
     if as_json:
         emit({"experiments": [one.id for one in chosen], "rows": rows, "changed": changed})

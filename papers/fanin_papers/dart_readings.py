@@ -20,9 +20,10 @@ STEADY = "steady state: as many long flows as the load has line rates"
 CONNECTIONS = "1: static groups on connections that stay open"
 BOTH = "the text and 1: static groups on connections, from t = 0"
 LIMITED = "6: long flows that carry their load: 100 KB pieces"
+PIECES = "1 and 6: static groups on connections, long flows of 100 KB pieces"
 ONE_LANE = f"{LIMITED} | Dart in one lane"
 """Run at all loads, for Tables I and II."""
-FULL = (TEXT, CONNECTIONS, STEADY, LIMITED)
+FULL = (TEXT, CONNECTIONS, STEADY, LIMITED, PIECES)
 """Readings that are run with all bars at all loads."""
 
 ALONE = "2: one long flow to every receiver"
@@ -32,7 +33,7 @@ HOST_LINKS = "6: 20 % of all host links (80 % of the uplinks)"
 SINGLE = (BOTH, ALONE, SKEWED, LOW, HOST_LINKS)
 """Readings that are run with all bars at 40 %."""
 
-THREE_SEEDS = (TEXT, CONNECTIONS)
+THREE_SEEDS = (TEXT, CONNECTIONS, PIECES)
 """The others have one seed, and so have the switches: they are beside what is judged, and all runs are many."""
 
 
@@ -77,6 +78,15 @@ def snapshot(percent: float) -> str:
     return f'pattern = {{ kind = "long", spread = "1 ms" }}, load = {{ share = {share:.4f}, of = "tor-uplinks" }}'
 
 
+def pieces(percent: float) -> str:
+    """Reading 6: messages of 100 KB that carry the long flows' load."""
+    share = (1 - SHORT_SHARE) * percent / 100
+    return (
+        f'pattern = {{ kind = "poisson", inter_rack_only = true }}, size = {{ fixed = "100 KB" }}, '
+        f'load = {{ share = {share:.4f}, of = "tor-uplinks" }}'
+    )
+
+
 def long_flows(body: str, scheme: str = '"dart"') -> str:
     """The traffic of long flows."""
     return f'{{ name = "long", scheme = {scheme}, {body} }}'
@@ -114,11 +124,11 @@ def groups(
     scheme: str = '"dart"',
     persistent: bool = True,
     anywhere: bool = False,
-    every: bool = False,
+    long: str | None = None,
 ) -> tuple[str, ...]:
     """Reading 1: each receiver has the same 16 senders in every incast, and each pair one connection. Receivers are
-    one in each rack, or `anywhere`; their senders are in other racks. Long flows are those of the steady state, or one
-    from `every` server."""
+    one in each rack, or `anywhere`; their senders are in other racks. Long flows are those of the steady state, or
+    `long`."""
     draw = np.random.default_rng(seed)
     racks = one_per_rack(size)
     receivers = draw.choice(size.hosts, len(racks), replace=False).tolist() if anywhere else racks
@@ -134,8 +144,7 @@ def groups(
             f'load = {{ share = {share:.8f}, of = "tor-uplinks" }}, '
             f"rdma = {{ persistent = {str(persistent).lower()} }} }}"
         )
-    body = f'pattern = {{ kind = "long", count = {size.hosts}, spread = "1 ms" }}' if every else snapshot(percent)
-    return traffics(*each, long_flows(body, scheme))
+    return traffics(*each, long_flows(snapshot(percent) if long is None else long, scheme))
 
 
 def reading(name: str, size: Size, percent: int, seed: int) -> tuple[str, ...]:
@@ -146,7 +155,10 @@ def reading(name: str, size: Size, percent: int, seed: int) -> tuple[str, ...]:
     if name == CONNECTIONS:
         return (*small(size), *groups(size, percent, seed), *steady)
     if name == BOTH:
-        return (*small(size), *groups(size, percent, seed, every=True))
+        every = f'pattern = {{ kind = "long", count = {size.hosts}, spread = "1 ms" }}'
+        return (*small(size), *groups(size, percent, seed, long=every))
+    if name == PIECES:
+        return (*small(size), *groups(size, percent, seed, long=pieces(percent)), *steady)
     if name == ALONE:
         draw = np.random.default_rng(seed)
         order = draw.permutation(size.hosts).tolist()
@@ -161,12 +173,7 @@ def reading(name: str, size: Size, percent: int, seed: int) -> tuple[str, ...]:
         body = f", receivers = [{names(one_per_rack(size))}]"
         mix = traffics(incasts(percent, body=body), long_flows(snapshot(percent)))
     if name == LIMITED:
-        share = (1 - SHORT_SHARE) * percent / 100
-        pieces = (
-            f'pattern = {{ kind = "poisson", inter_rack_only = true }}, size = {{ fixed = "100 KB" }}, '
-            f'load = {{ share = {share:.4f}, of = "tor-uplinks" }}'
-        )
-        mix = traffics(incasts(percent), long_flows(pieces))
+        mix = traffics(incasts(percent), long_flows(pieces(percent)))
     if name == HOST_LINKS:
         # 10.24 Tb/s of host links over 2.56 Tb/s of uplinks
         mix = traffics(incasts(80), long_flows(snapshot(80)))

@@ -6,15 +6,17 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from matplotlib.figure import Figure
 
 from fanin import Result, __version__
 from fanin.jobs import Job
 from fanin.jobs import Measured as Measured
+from fanin_papers import claims
 from fanin_papers.pictures import write
 
 Verdict = Literal["holds", "close", "differs", "calibrated"]
@@ -131,6 +133,17 @@ def _split(figure: str) -> tuple[str, str]:
     return number, figure[len(number) :]
 
 
+class Under(NamedTuple):
+    """The runs of an experiment under a reading."""
+
+    measures: dict[Key, Measured]
+    """Those that the reading does not change are those of the reading used elsewhere."""
+    runs: int
+    """How many it changes."""
+    packet_hops: int
+    """Of these."""
+
+
 @dataclass(frozen=True)
 class Study:
     """The results of an experiment."""
@@ -141,10 +154,16 @@ class Study:
     """Its runs are those of the short version."""
     packet_hops: int = 0
     """Of all its runs."""
+    readings: Mapping[str, Under] = field(default_factory=dict)
+    """The same runs under other readings of what the paper leaves open, by their names."""
 
     def rows(self) -> list[Row]:
-        """Our numbers beside the paper's."""
-        return self.experiment.rows(self.measures)
+        """Our numbers beside the paper's; those under other readings below, as far as they would decide."""
+        rows = self.experiment.rows(self.measures)
+        for name, under in self.readings.items():
+            its = self.experiment.rows(under.measures)
+            rows += [replace(row, claim=claims.under(name, row.claim)) for row in its if _decides(row)]
+        return rows
 
     def save(self, folder: Path) -> list[Path]:
         """Writes the picture and the rows and returns their paths."""
@@ -163,6 +182,7 @@ class Study:
 
     def record(self) -> dict[str, object]:
         """Its rows, and what they were measured with."""
+        counts = {name: {"runs": one.runs, "packet_hops": one.packet_hops} for name, one in self.readings.items()}
         return {
             "experiment": self.experiment.id,
             "title": self.experiment.title,
@@ -170,14 +190,40 @@ class Study:
             "quick": self.quick,
             "runs": len(self.measures),
             "packet_hops": self.packet_hops,
+            **({"readings": counts} if counts else {}),
             "rows": [asdict(row) for row in self.rows()],
         }
+
+
+def _decides(row: Row) -> bool:
+    """Whether a row decides its claim."""
+    claim, setting = claims.split_label(row.claim)
+    return row.judged and any(fnmatchcase(setting, pattern) for pattern in claims.counting().get(claim, ()))
 
 
 def job(base: Job, key: Key, change: Change) -> Job:
     """One run of a sweep."""
     title = "/".join(map(str, key))
     return replace(base, overrides=change.set, scheme=change.scheme, seed=int(key[-1]), title=title, wire=change.wire)
+
+
+def read_as(run: Job, reading: claims.Reading) -> Job:
+    """A run with the changes of a reading to its spec, and to those of its traffics that have its schemes. Raises
+    `SpecError` if its spec has nothing that they could change."""
+    changes = list(reading.set)
+    if reading.of_scheme:
+        traffics = cast("list[dict[str, Any]]", run.resolve()["traffic"])
+        changes += [
+            f"traffic.{traffic['name']}.scheme.{change}"
+            for traffic in traffics
+            for change in reading.of_scheme.get(_id_of(traffic["scheme"]), ())
+        ]
+    return replace(run, overrides=(*run.overrides, *changes), title=f"{run.title}/{reading.name}")
+
+
+def _id_of(scheme: str | Mapping[str, Any]) -> str:
+    """The id of a scheme of a resolved spec; one without parameters is its id alone."""
+    return scheme if isinstance(scheme, str) else scheme["id"]
 
 
 def judge(rule: Literal["strict", "band", "gain"], value: float, form: str, accept: str, also: str = "") -> str:

@@ -146,7 +146,6 @@ def rows_fct(
     paper: tuple[str, str, str],
 ) -> list[Row]:
     """Claims `hpcc-fig10-fct30` and `hpcc-fig10-fct50`."""
-    judged = traffic == HOSTS
     ours = {scheme: between(measures, (scheme, traffic, load), 0, SMALLEST_KB) for scheme in BOTH}
     tail = {scheme: percentile(ours[scheme], 99) for scheme in BOTH}
     what = f"99th percentile of the slowdown up to 3 KB, at {load} % {SAID[traffic]}"
@@ -162,8 +161,7 @@ def rows_fct(
                 | {f"{dcqcn[0]} to {dcqcn[1]}" if dcqcn[1] < np.inf else f"at least {dcqcn[0]}"}
                 | {band(tail[DCQCN], *dcqcn)}
             {what}: cut by HPCC | {paper[2]} | {gain:.0f} % | at least {cut} % | {gain_band(gain, cut, 100)}
-            """,
-            judged,
+            """
         ),
         *Row.table(f"""
             {claim_under(f"hpcc-fig10-fct{load}", traffic)}
@@ -192,7 +190,6 @@ def rows_changed(measures: Measures) -> list[Row]:
 def rows_median(measures: Measures, traffic: str) -> list[Row]:
     """Claim `hpcc-fig10-median`; FB_Hadoop beside it."""
     claim = claim_under("hpcc-fig10-median", traffic)
-    judged = traffic == HOSTS
     rows = []
     for load in LOADS:
         half, late = (
@@ -207,9 +204,8 @@ def rows_median(measures: Measures, traffic: str) -> list[Row]:
                 claim,
                 f"median slowdown, HPCC over DCQCN, in bins up to 80 KB at {load} % {SAID[traffic]} | similar "
                 f"| {'; '.join(f'{value:.2f}' for value in ratio)} | 0.7 to 1.3 in each | {band(worst, 0.7, 1.3)}",
-                judged,
             ),
-            order_row(claim, late, WEB_SEARCH_KB, f"at {load} % {SAID[traffic]}", judged=judged),
+            order_row(claim, late, WEB_SEARCH_KB, f"at {load} % {SAID[traffic]}", judged=True),
         ]
     if traffic == HOSTS:
         late = {scheme: by_size(measures, (scheme, HADOOP, 50), FB_HADOOP_KB, 95) for scheme in BOTH}
@@ -239,10 +235,8 @@ def order_row(
 def rows_queue(measures: Measures, traffic: str) -> list[Row]:
     """Claim `hpcc-fig10-queue`, over all samples; beside it those of queues that are not empty, and uplinks."""
     claim = claim_under("hpcc-fig10-queue", traffic)
-    rows = []
-    if traffic == HOSTS:
-        us = 22.9e3 * 8 / 25e3
-        rows.append(Row.of(claim, f"22.9 KB at 25 Gb/s, us | 7.3 | {us:.2f} | 7.33 | {strict(abs(us - 7.33) < 0.005)}"))
+    us = 22.9e3 * 8 / 25e3
+    rows = [Row.of(claim, f"22.9 KB at 25 Gb/s, us | 7.3 | {us:.2f} | 7.33 | {strict(abs(us - 7.33) < 0.005)}")]
     medians = [
         queue_percentiles(measures, (scheme, traffic, load), "all ports", [50])[0] for scheme in BOTH for load in LOADS
     ]
@@ -251,7 +245,6 @@ def rows_queue(measures: Measures, traffic: str) -> list[Row]:
             claim,
             f"median queue of switch ports, KB: HPCC and DCQCN, at 30 and 50 % {SAID[traffic]} | 0 "
             f"| {'; '.join(f'{value:g}' for value in medians)} | 0 | {strict(not any(medians))}",
-            traffic == HOSTS,
         )
     )
     kinds = (
@@ -260,7 +253,7 @@ def rows_queue(measures: Measures, traffic: str) -> list[Row]:
         ("uplinks", False, "links between ToRs and the aggregation switch"),
     )
     for ports, busy, what in kinds if traffic == HOSTS else kinds[:1]:
-        judged = traffic == HOSTS and ports == "all ports" and not busy
+        judged = ports == "all ports" and not busy
         rows += rows_tails(measures, claim, traffic, ports, busy, f"{what}, at 50 % {SAID[traffic]}", judged)
     return rows
 
@@ -314,7 +307,7 @@ def rows_pauses(measures: Measures, traffic: str) -> list[Row]:
                 f"| {'none' if scheme == HPCC else 'not said'} "
                 f"| {'; '.join(f'{pauses:.0f} and {drops:.0f}' for pauses, drops in found.values())} | none "
                 f"| {strict(not any(itertools.chain(*found.values())))}",
-                scheme == HPCC and traffic == HOSTS,
+                scheme == HPCC,
             )
         )
     return rows
@@ -334,7 +327,6 @@ def rows_fidelity(measures: Measures) -> list[Row]:
                     f"99th percentile of the slowdown up to 3 KB, {'HPCC' if scheme == HPCC else 'DCQCN'} at {load} "
                     f"% {SAID[traffic]}, over that of the paper's testbed | matches well | {ours / paper:.2f} "
                     f"| 0.85 to 1.15 | {band(ours / paper, 0.85, 1.15)}",
-                    traffic == HOSTS,
                 )
             )
     return rows

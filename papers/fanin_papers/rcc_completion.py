@@ -219,9 +219,12 @@ def rows_modes(measures: Measures) -> list[Row]:
         times = pooled(measures, (name, MODES_SENDERS), "fct_ms")
         modes, share = groups(times)
         at = ", ".join(f"{mode:.1f}" for mode in modes)
+        placed = band(modes[0], 15, 25), band(modes[-1], 24.75, 41.25)
         rows += Row.table(f"""
             {claim}
             modes of rcc, ms | 2, at 20 and 33 | {len(modes)}, at {at} | 2 or 3 | {strict(2 <= len(modes) <= 3)}
+            where the first and the last mode of rcc are, ms | 20; 33 | {modes[0]:.1f}; {modes[-1]:.1f} | within 25 %
+                | {max(placed, key=("holds", "close", "differs").index)}
             flows of the first mode | 40 of 90, 44 % | {judge("band", 100 * share, ".0f %", "35 to 60 %")}
             last completion, ms | 33 | {judge("band", max(times), ".1f", "23 to 36")}
         """)

@@ -10,15 +10,29 @@ from typing import Any
 import pytest
 
 from conftest import Command
-from fanin_papers import claims, tables
+from fanin import SpecError
+from fanin.jobs import Job
+from fanin_papers import SPECS, claims, tables
 from fanin_papers.catalogue import EXPERIMENTS
-from fanin_papers.claims import Claim, Row, Verdict, changes, split_label, totals, verdict_of
+from fanin_papers.claims import Claim, Reading, Row, Verdict, changes, split_label, totals, verdict_of
+from fanin_papers.experiment import job, read_as
 
 ALL = {claim.id: claim for claim in claims.claims()}
 
 
-def row(verdict: Verdict, setting: str = "", *, judged: bool = True) -> Row:
-    return Row("x-fig1", setting, "what", "1", "2", "1", verdict, judged)
+READINGS = claims.readings()
+
+
+def row(
+    verdict: Verdict,
+    setting: str = "",
+    *,
+    judged: bool = True,
+    reading: str = "",
+    accept: str = "1",
+    experiment: str = "x-fig1",
+) -> Row:
+    return Row(experiment, setting, "what", "1", "2", accept, verdict, judged, reading=reading)
 
 
 # Verdicts
@@ -50,6 +64,79 @@ def test_all_parts_must_hold_under_one_setting() -> None:
 
 def test_rows_that_are_only_shown_decide_nothing() -> None:
     assert verdict_of([row("holds"), row("differs", judged=False), row("differs", "variant")]) == "holds"
+
+
+# Readings
+
+
+def under(*verdicts: Verdict, accept: str = "1") -> list[Row]:
+    """Rows under a reading."""
+    return [row(verdict, reading="PFC by rate", accept=accept) for verdict in verdicts]
+
+
+@pytest.mark.parametrize(
+    ("rows", "depends"),
+    [
+        ([row("holds"), row("differs"), *under("holds", "holds")], True),
+        # Not all of it holds; not all of it was measured; measured by another criterion.
+        ([row("holds"), row("differs"), *under("holds", "close")], False),
+        ([row("holds"), row("differs"), *under("holds")], False),
+        ([row("differs"), *under("holds", accept="2")], False),
+        # A part of an experiment in which there is nothing to change, and of one that nobody says this of.
+        ([row("holds", experiment="hpcc-note5-star"), row("differs"), *under("holds")], True),
+        ([row("differs", experiment="hpcc-note5-star"), row("differs"), *under("holds")], False),
+        ([row("holds", experiment="hpcc-fig14"), row("differs"), *under("holds")], False),
+    ],
+)
+def test_a_claim_depends_on_a_reading_under_which_all_of_it_holds(rows: list[Row], depends: bool) -> None:
+    found = claims.depends_on(rows, ("",))
+    assert found == (READINGS["PFC by rate"] if depends else None)
+
+
+def test_a_row_under_a_reading_keeps_its_setting() -> None:
+    for label in ("hpcc-x", "hpcc-x (n = 2)"):
+        claim, setting = split_label(claims.under("PFC by rate", label))
+        name, rest = claims.split_reading(setting)
+        assert (claim, name, rest) == ("hpcc-x", "PFC by rate", split_label(label)[1])
+    assert claims.split_reading("E15: 10 MB") == ("", "E15: 10 MB")
+    halves = [row("holds", "a"), row("differs", "b"), row("holds", "b", reading="PFC by rate")]
+    assert claims.whole_under(halves, READINGS["PFC by rate"], ["a", "b"]) == "holds"
+    assert claims.whole_under(halves, READINGS["PFC by rate"], ["a"]) is None
+
+
+@pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
+def test_a_reading_changes_what_it_names(reading: Reading) -> None:
+    """Some runs of each of its experiments, and nothing that can run elsewhere; its claims are measured under it."""
+
+    def changed(name: str) -> bool:
+        one = EXPERIMENTS[name]
+        jobs = (job(Job.of(SPECS / one.spec), key, change) for key, change in one.sweep(True).items())
+        return any(run.resolve() != read_as(run, reading.of(name)).resolve() for run in jobs)
+
+    assert reading.words
+    assert claims.under_reading(reading)
+    if reading.instead_of is not None:
+        return
+    assert reading.keys
+    for name in reading.experiments:
+        assert changed(name), name
+        assert set(claims.measured()[name]["readings"]) >= {reading.name}, f"fanin paper {name} again"
+    for name in set(reading.unchanged) & set(EXPERIMENTS):
+        with pytest.raises(SpecError):
+            changed(name)
+
+
+def test_a_claim_that_depends_shows_both_results_and_the_papers_words(command: Command) -> None:
+    depending = [claim for claim in ALL.values() if claim.verdict == "depends"]
+    assert depending
+    for claim in depending:
+        assert claim.depends is not None
+        assert f"; under {claim.depends.name}: " in tables.ours_of(claim)
+    shown = " ".join(command("claims", depending[0].id).stdout.split())
+    assert depending[0].depends is not None
+    assert depending[0].depends.question in shown
+    found = json.loads(command("claims", "--reading", depending[0].depends.name, "--json").stdout)
+    assert found["claims"][depending[0].id]["under"] == "holds"
 
 
 @pytest.mark.parametrize(
@@ -193,8 +280,9 @@ def test_one_claim_shows_all_that_is_known_of_it(command: Command) -> None:
     [
         (["dctcp-fig13"], 'dctcp-fig13: there is no such claim; did you mean "dctcp-fig13-pi"?'),
         (["--paper", "pfabric"], "--paper pfabric: there is no such paper; there are dart, dctcp, hpcc, rcc"),
-        (["--verdict", "good"], "--verdict good: there is no such verdict; there are holds, close, differs"),
+        (["--verdict", "good"], "--verdict good: there is no such verdict; there are holds, depends, close, differs"),
         (["--check", "some"], "--check some: quick or all"),
+        (["--reading", "PFC by rat"], '--reading PFC by rat: there is no such reading; did you mean "PFC by rate"?'),
     ],
 )
 def test_what_is_not_there_is_an_error(words: list[str], message: str, command: Command) -> None:

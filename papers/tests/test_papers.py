@@ -355,6 +355,45 @@ def test_a_campaign_runs_the_longest_first_and_hands_over_each_study_when_it_is_
     assert [study.experiment.id for study in studies] == ["a", "b"]
 
 
+def test_a_campaign_runs_again_what_a_reading_changes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And only that: here the runs with seeds 1 and 3, as the one with seed 2 has another scheme."""
+    reading = claims.Reading(
+        name="slower",
+        question="?",
+        paper="small",
+        where="1",
+        words="silent",
+        used="as it is",
+        says="slower",
+        set=(),
+        of_scheme={"fixed-rate": ("rate=0.25",)},
+        experiments=("small",),
+        instead_of=None,
+        unchanged=(),
+    )
+    monkeypatch.setattr(claims, "readings", lambda: {reading.name: reading})
+    monkeypatch.setattr(claims, "counting", lambda: {"claim": ("",)})
+    sweep: dict[Key, Change] = {("point", 0, seed): Change("none" if seed == 2 else "fixed-rate") for seed in (1, 2, 3)}
+
+    def measure(result: Result) -> Measured:
+        return {"ps": result.flows()["completion_ps"].drop_nulls().to_list()}
+
+    small = replace(SMALL, sweep=lambda _: sweep, measure=measure)
+    studies: list[Study] = []
+    with ThreadPoolExecutor(1) as pool:
+        plan = campaign.Campaign([small], root / "tests" / "data")
+        assert plan.runs == 5
+        assert plan.run(studies.append, executor=pool, progress=False)
+        whole = studies[0].record()
+        assert campaign.Campaign([small], root / "tests" / "data", readings=False).runs == 3
+    under = studies[0].readings["slower"]
+    changed = {key[2]: under.measures[key] != one for key, one in studies[0].measures.items()}
+    assert changed == {1: True, 2: False, 3: True}
+    assert whole["readings"] == {"slower": {"runs": 2, "packet_hops": under.packet_hops}}
+    assert [row.claim for row in studies[0].rows()] == ["claim", "claim (slower)"]
+    assert [row["claim"] for row in claims.without_readings(whole)["rows"]] == ["claim"]
+
+
 def test_a_campaign_in_processes_measures_the_same() -> None:
     chosen = [EXPERIMENTS["hpcc-a4-incast64"], EXPERIMENTS["hpcc-a4-linerate"]]
     studies: dict[str, Study] = {}

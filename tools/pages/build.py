@@ -20,7 +20,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "summary": ("docs/results.md", results.summary),
     "comparison": ("docs/results.md", results.comparison),
     "totals": ("docs/claims.md", claims.totals),
-    "claims": ("docs/claims.md", claims.tables),
+    "open questions": ("docs/claims.md", claims.open_questions),
     "readings": (headline.PAGE, headline.readings),
     "switches of the text": (headline.PAGE, headline.of_the_text),
     "switches of connections": (headline.PAGE, headline.of_connections),
@@ -30,7 +30,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
 
 def made() -> dict[str, str]:
     """The present text of every page with generated parts, by its path in the repository."""
-    pages = {**manuals.pages(), "python/fanin/spec_types.py": spec_types.module()}
+    pages = {**manuals.pages(), **claims.pages(), "python/fanin/spec_types.py": spec_types.module()}
     for name, (page, make) in PARTS.items():
         text = pages.get(page) or (ROOT / page).read_text(encoding="utf-8")
         pages[page] = filled(text, name, make())

@@ -19,6 +19,7 @@ NAMES = {
     "1: static groups on connections that stay open": "1, connections",
     "steady state: as many long flows as the load has line rates": "steady state",
     "6: long flows that carry their load: 100 KB pieces": "6, carried load",
+    "1 and 6: static groups on connections, long flows of 100 KB pieces": "1 and 6",
     "the text and 1: static groups on connections, from t = 0": "the text and 1",
     "2: one long flow to every receiver": "2, one long flow each",
     "3: 64 receivers, one per rack": "3, 64 receivers",

@@ -46,7 +46,7 @@ CREDITS = "network.buffer={ credits = 'per-link' }"
 
 
 TRIMMED = "network.trimming={}"
-"""For those whose switches cut packets that have no room, instead of dropping them, and whose receivers ask for them."""
+"""For those whose switches cut packets that have no room, and whose receivers ask for what was cut."""
 CUT = ("nscc", "rccc", "nscc-rccc", "ndp")
 
 

@@ -20,7 +20,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from fanin_papers.claims import measured
+from fanin_papers.claims import PAPERS, measured
+from fanin_papers.claims import claims as all_claims
 from pages.markdown import slug, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +31,8 @@ RECORDS = "docs/papers"
 GALLERY = f"{RECORDS}/README.md"
 API = "docs/python-api.md"
 CLAIMS = "docs/claims.md"
+CLAIMS_OF = {f"docs/claims/{paper}.md": paper for paper in PAPERS}
+"""The table of each paper's claims."""
 
 NAV: list[dict[str, str | list[str]]] = [
     {"Start": ["README.md", "docs/quick-start.md", "docs/tutorial.ipynb.md", "docs/which-scheme.md", "docs/faq.md"]},
@@ -61,6 +64,7 @@ NAV: list[dict[str, str | list[str]]] = [
         "Papers": [
             GALLERY,
             CLAIMS,
+            *CLAIMS_OF,
             "VALIDATION.md",
             "docs/matrix.md",
             "docs/papers/matrix.md",
@@ -123,7 +127,7 @@ def on_page_markdown(text: str, page: Page, config: MkDocsConfig, files: Files) 
     here = page.file.src_uri
     if here == API:
         text = MARKS.sub(lambda part: part[1] + described(part[2]), text)
-    if here == CLAIMS:
+    if here in CLAIMS_OF:
         text = linked_claims(text)
     if WIDE.search(text):
         page.meta["hide"] = ["toc"]
@@ -193,12 +197,6 @@ def records() -> dict[str, Mapping[str, Any]]:
     return {name: one for name, one in measured().items() if (ROOT / RECORDS / f"{name}.png").is_file()}
 
 
-def papers() -> dict[str, str]:
-    """The names of the papers, which are headings of the table of claims, by the words that ids begin with."""
-    text = (ROOT / CLAIMS).read_text(encoding="utf-8")
-    return {name.lower(): name for name in re.findall(r"^## (\w+)$", text, re.MULTILINE)}
-
-
 def verdicts(record: Mapping[str, Any]) -> str:
     """How many rows of an experiment hold, in words."""
     judged = [row["verdict"] for row in record["rows"] if row["judged"]]
@@ -215,7 +213,7 @@ def gallery() -> str:
         f"[the table of claims](../{Path(CLAIMS).name}).",
         grid([card("matrix.html", "matrix.png", "matrix: every scheme on every paper's ground", "slowdowns, goodput")]),
     ]
-    for prefix, paper in papers().items():
+    for prefix, paper in PAPERS.items():
         names = sorted((name for name in records() if name.startswith(f"{prefix}-")), key=natural)
         shown = [(name, records()[name]) for name in names]
         cards = [card(f"{name}.html", f"{name}.png", f"{name}: {one['title']}", verdicts(one)) for name, one in shown]
@@ -259,7 +257,7 @@ def experiment(record: Mapping[str, Any]) -> str:
 def claim_link(label: str) -> str:
     """A claim with its setting, as a link to its row in the table of claims."""
     name = label.split(" (")[0]
-    return f"[{label}](../{Path(CLAIMS).name}#{name})" if name in claims() else label
+    return f"[{label}](../claims/{name.partition('-')[0]}.md#{name})" if name in claims() else label
 
 
 def verdict(row: dict[str, Any]) -> str:
@@ -269,14 +267,12 @@ def verdict(row: dict[str, Any]) -> str:
 
 @cache
 def claims() -> frozenset[str]:
-    """The ids of all claims, which begin the rows of their table."""
-    text = (ROOT / CLAIMS).read_text(encoding="utf-8")
-    prefixes = "|".join(papers())
-    return frozenset(re.findall(rf"^\| ((?:{prefixes})-\S+) \|", text, re.MULTILINE))
+    """The ids of all claims, which begin the rows of their tables."""
+    return frozenset(claim.id for claim in all_claims())
 
 
 def linked_claims(text: str) -> str:
-    """The table of claims with an anchor in each row, and a link to each experiment."""
+    """A table of claims with an anchor in each row, and a link to each experiment."""
     text = re.sub(
         r"^\| (\S+) \|",
         lambda row: f'| <span id="{row[1]}">{row[1]}</span> |' if row[1] in claims() else row[0],
@@ -285,7 +281,7 @@ def linked_claims(text: str) -> str:
     )
     return re.sub(
         r"`fanin paper ([^`\s]+)`",
-        lambda said: f"[{said[0]}](papers/{said[1]}.md)" if said[1] in records() else said[0],
+        lambda said: f"[{said[0]}](../papers/{said[1]}.md)" if said[1] in records() else said[0],
         text,
     )
 
