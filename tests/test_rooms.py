@@ -19,7 +19,7 @@ USES: dict[str, set[str]] = {
     "record": {"fabric", "graph", "cc", "units"},
     "formats": {"graph", "wire", "units"},
     "ns3": {"formats", "cc", "units"},
-    "uet": {"cc"},
+    "uet": {"engine", "cc"},
     "experiment": {
         "record",
         "workload",

@@ -2,6 +2,8 @@
 //!
 //! Source: uet-htsim's event list: pending triggers run before each event, the last one first.
 
+use fanin_engine::prefetch;
+
 use crate::events::Event;
 use crate::network::Network;
 use crate::nic::CONTROL_TURNS;
@@ -27,11 +29,66 @@ impl Network<'_> {
             }
         }
         let Some(event) = self.events.pop() else { return false };
+        self.prefetch();
         if !matches!(event, Event::Timeout(..) | Event::Probe(..)) {
             self.log_event(event);
         }
         self.happen(event);
         true
+    }
+
+    /// Fetches what the next events need, each a step further than at the event before: the link, switch or port; its
+    /// list of packets; the first packet; and what that one needs where it goes. Has no other effect.
+    fn prefetch(&self) {
+        match self.events.ahead(3) {
+            Some(Event::Pipe(link)) => prefetch(&self.pipes, link as usize),
+            Some(Event::Switch(switch)) => prefetch(&self.switches, switch as usize),
+            Some(Event::Port(link)) => prefetch(&self.ports, self.port_index(link)),
+            _ => {}
+        }
+        match self.events.ahead(2) {
+            Some(Event::Pipe(link)) => prefetch(self.pipes[link as usize].inside.as_slices().0, 0),
+            Some(Event::Switch(switch)) => prefetch(self.switches[switch as usize].pipe.inside.as_slices().0, 0),
+            Some(Event::Port(link)) => {
+                prefetch(self.ports[self.port_index(link)].low.as_slices().0, 0);
+                prefetch(&self.pipes, link as usize);
+            }
+            _ => {}
+        }
+        if let Some(at) = self.events.ahead(1).and_then(|event| self.first_packet(event)) {
+            self.packets.prefetch(at);
+        }
+        let Some(event) = self.events.ahead(0) else { return };
+        let Some(at) = self.first_packet(event) else { return };
+        let packet = self.packets.get(at);
+        match event {
+            Event::Pipe(link) => match self.ends[link as usize] {
+                Node::Host(_) if matches!(packet.of, Type::Data | Type::Rts) => {
+                    prefetch(&self.receivers, packet.connection as usize);
+                }
+                Node::Host(_) => prefetch(&self.senders, packet.connection as usize),
+                node => {
+                    let switch = &self.switches[switch_index(&self.topology, node) as usize];
+                    prefetch(&switch.up_by_host, packet.to as usize);
+                }
+            },
+            Event::Switch(_) => prefetch(&self.ports, self.port_index(packet.out)),
+            _ => {}
+        }
+    }
+
+    /// The packet that is first in what an event happens to.
+    fn first_packet(&self, event: Event) -> Option<u32> {
+        match event {
+            Event::Pipe(link) => self.pipes[link as usize].first(),
+            Event::Switch(switch) => self.switches[switch as usize].pipe.first(),
+            Event::Port(link) => self.ports[self.port_index(link)].low.front().copied(),
+            _ => None,
+        }
+    }
+
+    fn port_index(&self, link: u32) -> usize {
+        (link - self.topology.hosts) as usize
     }
 
     fn happen(&mut self, event: Event) {

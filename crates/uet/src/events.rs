@@ -150,6 +150,12 @@ impl Events {
         Some(entry.event)
     }
 
+    /// An event so many places behind the next one, if it is in the same slot.
+    pub fn ahead(&self, places: usize) -> Option<Event> {
+        let at = self.current.len().checked_sub(places + 1)?;
+        Some(self.current[at].event)
+    }
+
     /// Goes on to the next slot with events.
     fn advance(&mut self) {
         if self.near > 0 {

@@ -4,7 +4,7 @@
 
 use crate::events::Event;
 use crate::network::Network;
-use crate::switches::{hash, permuted};
+use crate::switches::{NO_LIST, hash, permuted};
 use crate::topology::Node;
 
 impl Network<'_> {
@@ -51,13 +51,17 @@ impl Network<'_> {
             }
             Node::Aggregation(a) => {
                 if s.up_by_host.is_empty() {
-                    s.up_by_host.resize(topology.hosts as usize, None);
+                    s.up_by_host.resize(topology.hosts as usize, NO_LIST);
                 }
-                let links = s.up_by_host[to as usize].get_or_insert_with(|| {
-                    let ways = topology.ways_up(a, topology.pod_of(to), &self.failed);
-                    permuted(ways, &mut self.random).into_boxed_slice()
-                });
-                links[choice(links.len() as u32) as usize]
+                let list = &mut s.up_by_host[to as usize];
+                if *list == NO_LIST {
+                    *list = self.ways.len() as u32;
+                    let ways = permuted(topology.ways_up(a, topology.pod_of(to), &self.failed), &mut self.random);
+                    self.ways.push(ways.len() as u32);
+                    self.ways.extend(ways);
+                }
+                let list = *list as usize;
+                self.ways[list + 1 + choice(self.ways[list]) as usize]
             }
             Node::Core(core) => one_of(topology.ways_down(core, topology.pod_of(to), &self.failed)),
             Node::Host(_) => unreachable!("hosts are not switches"),

@@ -55,6 +55,8 @@ pub struct Network<'a> {
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) ports: Vec<Port>,
     pub(crate) switches: Vec<Switch>,
+    /// Lists of links up that switches have made by host: of each its length, and the links.
+    pub(crate) ways: Vec<u32>,
     pub(crate) nics: Vec<Nic>,
     pub(crate) host_queues: Vec<HostQueue>,
     pub(crate) host_ps_per_byte: u64,
@@ -102,6 +104,7 @@ impl<'a> Network<'a> {
             pipes: cables.iter().map(|cable| Pipe::new(cable.latency)).collect(),
             ports: Vec::new(),
             switches: Vec::new(),
+            ways: Vec::new(),
             nics: Vec::new(),
             host_queues: Vec::new(),
             host_ps_per_byte: ps_per_byte(settings.rate as f64),

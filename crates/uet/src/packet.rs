@@ -1,5 +1,7 @@
 //! Packets, and the store that they live in.
 
+use fanin_engine::prefetch;
+
 /// What a packet is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Type {
@@ -108,6 +110,11 @@ impl Packets {
     /// A packet.
     pub fn get(&self, at: u32) -> &Packet {
         &self.all[at as usize]
+    }
+
+    /// Fetches a packet into the cache.
+    pub fn prefetch(&self, at: u32) {
+        prefetch(&self.all, at as usize);
     }
 
     /// A packet, to be changed.

@@ -18,6 +18,11 @@ impl Pipe {
     pub fn new(delay: u64) -> Self {
         Self { delay, inside: VecDeque::new() }
     }
+
+    /// The first packet in it.
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.inside.front().map(|&(_, at)| at)
+    }
 }
 
 /// A switch: its random salt, its own pipe, and the lists of links that it has made so far.
@@ -26,8 +31,12 @@ pub struct Switch {
     pub(crate) salt: u32,
     pub(crate) pipe: Pipe,
     pub(crate) up: Vec<u32>,
-    pub(crate) up_by_host: Vec<Option<Box<[u32]>>>,
+    /// For each host the place of its list in the network's `ways`, or [`NO_LIST`].
+    pub(crate) up_by_host: Vec<u32>,
 }
+
+/// A list that no packet has needed yet.
+pub(crate) const NO_LIST: u32 = u32::MAX;
 
 impl Switch {
     /// A switch that has sent nothing yet.
