@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
@@ -90,17 +91,17 @@ class Campaign:
         """Runs them as `fanin.jobs.run_all` does, and hands over each study as soon as it is complete. Returns whether
         all are: after Ctrl-C not."""
         outcomes: dict[str, Outcome] = {}
-        waiting = list(self._studies)
+        study_of = {part.run: number for number, (_, parts) in enumerate(self._studies) for part in parts}
+        left = Counter(study_of.values())
 
         def land(name: str, outcome: Outcome) -> None:
             outcomes[name] = outcome
-            for study in waiting:
-                experiment, parts = study
-                names = {part.run for part in parts}
-                if name in names and names <= outcomes.keys():
-                    waiting.remove(study)
-                    take(self._study(experiment, parts, {name: outcomes.pop(name) for name in names}))
-                    return
+            number = study_of[name]
+            left[number] -= 1
+            if left[number] == 0:
+                experiment, parts = self._studies[number]
+                its = {run: outcomes.pop(run) for run in {part.run for part in parts}}
+                take(self._study(experiment, parts, its))
 
         return run_all(self._runs, land, workers=workers, executor=executor, progress=progress)
 
