@@ -267,7 +267,8 @@ def claims_command(
     as_json: AsJson = False,
     workers: Workers = None,
 ) -> None:
-    """Show what the papers claim beside what was measured here, claim by claim; with an ID, all about it.
+    """Show what the papers claim beside what was measured here: totals; with --paper or --verdict, claim by claim; with
+    an ID, all about it.
 
     holds: by the claim's own criterion; depends: only under one reading of what the paper leaves open; close: by the
     rule of margins; calibrated: a free parameter was fitted to it.
@@ -312,7 +313,14 @@ def claims_command(
         for claim in chosen:
             show(tables.claim(claim))
         return
-    show(tables.all_claims(chosen))
+    if papers or verdicts:
+        show(tables.all_claims(chosen))
+        return
+    show(tables.counts(chosen))
+    text = (
+        "--paper NAME and --verdict VERDICT list claims, an ID shows one whole, --reading ? what the papers leave open"
+    )
+    stdout().print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _reading(name: str, *, as_json: bool) -> None:

@@ -23,14 +23,16 @@ def study(studied: Study) -> RenderableType:
     return Group(title, table.plain(["claim", "what", "paper", "ours", "counts as holding", "verdict"], rows))
 
 
+def counts(of: Sequence[Claim]) -> RenderableType:
+    """Claims by paper and verdict."""
+    found = [[paper, *map(str, verdicts.values())] for paper, verdicts in totals(of).items()]
+    return table.plain(["paper", *VERDICTS], found, right=VERDICTS)
+
+
 def all_claims(of: Sequence[Claim]) -> RenderableType:
-    """A line per claim, and totals by paper."""
+    """Totals by paper, and a line per claim."""
     rows = [[claim.id, claim.where, claim.number or claim.says, ours_of(claim), claim.verdict] for claim in of]
-    counts = [[paper, *map(str, found.values())] for paper, found in totals(of).items()]
-    return Group(
-        table.plain(["claim", "where", "the paper", "ours", "verdict"], rows),
-        table.plain(["paper", *VERDICTS], counts, right=VERDICTS),
-    )
+    return Group(counts(of), table.plain(["claim", "where", "the paper", "ours", "verdict"], rows))
 
 
 FEW_ROWS = 4
