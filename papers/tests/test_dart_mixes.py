@@ -103,7 +103,7 @@ def test_numbers_as_in_the_paper_hold() -> None:
 @pytest.mark.parametrize(
     ("claim", "scheme", "mix", "name", "factor"),
     [
-        ("dart-fig11-dctcp-os", "dctcp", TYPICAL, "p50_us", 1.1),
+        ("dart-fig11-dctcp-os", "dctcp", TYPICAL, "p50_us", 0.1),
         ("dart-fig11-dcqcn-timely", "timely-dart", TYPICAL, "p99_us", 3.0),
         ("dart-fig11b-light", "dart", LIGHT, "p99_us", 4.0),
         ("dart-fig11c-heavy", "dart", HEAVY, "p99_us", 4.0),
