@@ -20,7 +20,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from fanin_papers.claims import PAPERS, measured
+from fanin_papers.claims import PAPERS, measured, without_readings
 from fanin_papers.claims import claims as all_claims
 from pages.markdown import slug, table
 
@@ -198,8 +198,8 @@ def records() -> dict[str, Mapping[str, Any]]:
 
 
 def verdicts(record: Mapping[str, Any]) -> str:
-    """How many rows of an experiment hold, in words."""
-    judged = [row["verdict"] for row in record["rows"] if row["judged"]]
+    """How many rows of an experiment hold, in words; those under other readings are not counted."""
+    judged = [row["verdict"] for row in without_readings(record)["rows"] if row["judged"]]
     counted = [f"{judged.count(kind)} {kind}" for kind in ("holds", "close", "differs", "calibrated") if kind in judged]
     return ", ".join(counted) or "rows that decide nothing"
 
