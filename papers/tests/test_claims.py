@@ -121,6 +121,8 @@ def test_a_reading_changes_what_it_names(reading: Reading) -> None:
     for name in reading.experiments:
         assert changed(name), name
         assert set(claims.measured()[name]["readings"]) >= {reading.name}, f"fanin paper {name} again"
+    tests = {test for claim in ALL.values() for test in claim.tests}
+    assert set(reading.unchanged) <= tests | set(EXPERIMENTS)
     for name in set(reading.unchanged) & set(EXPERIMENTS):
         with pytest.raises(SpecError):
             changed(name)
