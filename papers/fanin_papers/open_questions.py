@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
@@ -38,7 +40,9 @@ def draw(paper: str) -> Figure:
             if name in its:
                 weight = "bold" if its[name] != its[USED] else "normal"
                 axes.text(column, row, its[name], ha="center", va="center", fontsize=9, fontweight=weight)
-    axes.set_xticks(range(len(columns)), [name.replace(", ", ",\n") for name in columns])
+    held = [sum(its.get(name, its[USED]) == "holds" for its in found.values()) for name in columns]
+    labels = [f"{fill(name, 24)}\n{count} hold" for name, count in zip(columns, held, strict=True)]
+    axes.set_xticks(range(len(columns)), labels)
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(found)), list(found))
     axes.set_xticks([column + 0.5 for column in range(len(columns) - 1)], minor=True)
@@ -47,8 +51,5 @@ def draw(paper: str) -> Figure:
     axes.tick_params(which="both", length=0, labelsize=9)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    counts = " ".join(
-        f"{name}: {sum(its.get(name, its[USED]) == 'holds' for its in found.values())};" for name in columns
-    )
-    figure.suptitle(f"{PAPERS[paper]}: claims under readings of what the paper leaves open\nheld: {counts[:-1]}")
+    figure.suptitle(f"{PAPERS[paper]}: claims under readings of what the paper leaves open")
     return figure
