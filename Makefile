@@ -31,7 +31,7 @@ PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.py
 # The native module is built and tested against this interpreter, whatever else is on the PATH.
 export PYO3_PYTHON := $(abspath $(BIN))/python
 
-.PHONY: help setup setup-dev notebook demo dev check test compiled lint test-rust test-python soak fuzz fmt bench \
+.PHONY: help setup library setup-dev notebook demo dev check test compiled lint test-rust test-python soak fuzz fmt bench \
 	side-by-side papers clean validate wheel sdist site site-serve \
 	frames docs pictures claims-pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying \
 	certify-faults
@@ -41,6 +41,9 @@ help: ## what each target does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
 setup: $(BIN)/.native $(BIN)/.papers ## what running needs: virtual environment, dependencies, native module in release mode, experiments
+
+library: $(BIN)/.cargo ## the simulator as a C library for other programs: target/release/libfanin.so
+	$(PROFILED) cargo build --locked --release --package fanin-backend
 
 setup-dev: setup $(BIN)/.packages-dev ## besides that, what tests and documentation need
 	@for program in $(APT_PACKAGES); do command -v $$program >/dev/null || missing=1; done; \

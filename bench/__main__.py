@@ -208,7 +208,8 @@ def graphs_command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where graphs.json goes.")] = HERE / "results",
     doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
 ) -> None:
-    """What it costs that messages wait for each other: a ring all-reduce beside the same messages as a list."""
+    """What it costs that messages wait for each other: a ring all-reduce beside the same messages as a list, and
+    posted by a program in C."""
     need = callgrind.missing()
     if need:
         raise RunError(need)

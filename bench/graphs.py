@@ -3,7 +3,8 @@
 
 The messages of a ring all-reduce are run twice: as the collective, whose graph posts each message when those that it
 waits for have arrived, and as a list that posts each at the time at which the first run posted it. Both send the same
-packets at the same times, so the difference of instructions is what the graph costs.
+packets at the same times, so the difference of instructions is what the graph costs. A third time a program in C posts
+them over `fanin.h`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +23,8 @@ from bench.callgrind import EVENT_LOOP
 from bench.scale import processor
 from fanin.run_folder import RunError
 
+ROOT = Path(__file__).parents[1]
+LIBRARY = ROOT / "target" / "release" / "libfanin.so"
 RANKS = 128
 BLOCK = 65_536
 SPEC = """\
@@ -40,6 +44,9 @@ stop_when_done = true
 """
 COLLECTIVE = f'{{ kind = "all-reduce", algorithm = "ring", size = "{RANKS * BLOCK} B" }}'
 LIST = '{ kind = "list", file = "flows.csv" }'
+POSTED = '{ kind = "posted" }'
+CALLS = "fanin_post,fanin_next"
+"""The functions of the library that are counted."""
 RUN = "import sys, fanin; fanin.run(sys.argv[1], threads=1, progress=False).save('runs/' + sys.argv[2])"
 
 
@@ -68,9 +75,11 @@ def measure(work: Path, repeat: int = 3) -> dict[str, Measured]:
         forms[name] = _one(spec, name, work, repeat)
         if name == "collective":
             _write_list(work / "runs" / name, work / "flows.csv")
-    one, other = forms["collective"], forms["list"]
-    if (one.messages, one.packet_hops, one.end_us) != (other.messages, other.packet_hops, other.end_us):
-        raise RunError(f"the forms are not the same work: {one} and {other}")
+    forms["posted"] = _posted(work, repeat)
+    one, *others = forms.values()
+    for other in others:
+        if (one.messages, one.packet_hops, one.end_us) != (other.messages, other.packet_hops, other.end_us):
+            raise RunError(f"the forms are not the same work: {one} and {other}")
     return forms
 
 
@@ -82,8 +91,6 @@ def _write_list(run: Path, out: Path) -> None:
 
 
 def _one(spec: Path, name: str, work: Path, repeat: int) -> Measured:
-    import fanin
-
     used = []
     for _ in range(repeat):
         shutil.rmtree(work / "runs" / name, ignore_errors=True)
@@ -91,29 +98,59 @@ def _one(spec: Path, name: str, work: Path, repeat: int) -> Measured:
         if done.failure:
             raise RunError(f"{spec}: {done.failure}: {done.said}")
         used.append(done.user_s)
-    run = fanin.load(work / "runs" / name)
+    return _of_run(work / "runs" / name, _instructions(spec, work), min(used))
+
+
+def _posted(work: Path, repeat: int) -> Measured:
+    """The same messages, posted by a program in C over the library of `make library`."""
+    if not LIBRARY.is_file():
+        raise RunError(f"{LIBRARY} is missing; `make library` makes it")
+    source = ROOT / "crates" / "backend"
+    spec, program = work / "posted.toml", work / "program"
+    spec.write_text(SPEC.replace("PATTERN", POSTED), encoding="utf-8")
+    line = ["cc", "-O2", f"-I{source}/include", f"{source}/tests/program.c", "-o", program, LIBRARY]
+    subprocess.run([*line, f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
+    command = [program, spec.name, "", str(BLOCK)]
+    used = []
+    for _ in range(repeat):
+        shutil.rmtree(work / "runs" / "posted", ignore_errors=True)
+        done = process.run([*command, "runs/posted"], work)
+        if done.failure:
+            raise RunError(f"{spec}: {done.failure}: {done.said}")
+        used.append(done.user_s)
+    return _of_run(work / "runs" / "posted", _counted(command, CALLS.split(","), work), min(used))
+
+
+def _of_run(folder: Path, instructions: int, user_s: float) -> Measured:
+    import fanin
+
+    run = fanin.load(folder)
     flows = run.flows()
     end = (flows["start_ps"] + flows["completion_ps"]).max()
     assert isinstance(end, int)
-    hops = int(run.summary()["network"]["packet_hops"])
-    return Measured(flows.height, hops, end / 1e6, _instructions(spec, work), min(used))
+    return Measured(flows.height, int(run.summary()["network"]["packet_hops"]), end / 1e6, instructions, user_s)
 
 
 def _instructions(spec: Path, work: Path) -> int:
+    shutil.rmtree(work / "runs" / "counted", ignore_errors=True)
+    return _counted([sys.executable, "-c", RUN, spec.name, "counted"], [EVENT_LOOP], work)
+
+
+def _counted(program: Sequence[str | Path], functions: Sequence[str], work: Path) -> int:
+    """The instructions of a program within functions."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise RunError("valgrind is missing (sudo apt-get install -y valgrind): instructions are not counted")
     out = work / "callgrind.out"
-    shutil.rmtree(work / "runs" / "counted", ignore_errors=True)
-    options = ["--tool=callgrind", f"--callgrind-out-file={out}", f"--toggle-collect={EVENT_LOOP}"]
-    command = [valgrind, *options, sys.executable, "-c", RUN, spec.name, "counted"]
+    options = ["--tool=callgrind", f"--callgrind-out-file={out}", *(f"--toggle-collect={of}" for of in functions)]
+    command = [valgrind, *options, *map(str, program)]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RunError(f"{' '.join(command)} failed: {done.stderr.strip().splitlines()[-1:]}")
     totals = [line for line in out.read_text(encoding="utf-8").splitlines() if line.startswith("totals:")]
     counted = int(totals[-1].split()[1])
     if counted == 0:
-        raise RunError(f"nothing was counted; no function that runs is called {EVENT_LOOP}")
+        raise RunError(f"nothing was counted; no function that runs is called {' or '.join(functions)}")
     return counted
 
 
@@ -121,18 +158,21 @@ def section(path: Path) -> str:
     """The words of docs/performance.md."""
     record = json.loads(path.read_text(encoding="utf-8"))
     forms = {name: Measured(**of) for name, of in record["forms"].items()}
-    one, other = forms["collective"], forms["list"]
+    one, other, posted = forms["collective"], forms["list"], forms["posted"]
+    how = {"collective": "as a collective", "list": "as a list", "posted": "posted by a program in C"}
     each = [
-        f"{of.instructions / of.packet_hops:.1f} instructions a packet-hop and {of.user_s:.2f} s as a {name}"
+        f"{of.instructions / of.packet_hops:.1f} instructions a packet-hop and {of.user_s:.2f} s {how[name]}"
         for name, of in forms.items()
     ]
     more = one.instructions / other.instructions - 1
+    per_message = (posted.instructions - other.instructions) / posted.messages
     return (
         f"Measured {record['measured']} on {record['machine']}: a ring all-reduce of {RANKS} ranks with blocks of "
         f"{BLOCK >> 10} KiB, {one.messages:,} messages and {one.packet_hops:,} packet-hops in {one.end_us / 1000:.2f} "
-        f"ms of simulated time, took {', and '.join(each)} of the same messages at the same times: that they wait for "
-        f"each other costs {more:.1%} of the instructions. Seconds are the user CPU of the whole process, Python and "
-        "results included."
+        f"ms of simulated time, took {', '.join(each)}; the list has the same messages at the same times. That they "
+        f"wait for each other costs {more:.1%} of the instructions; a message over the C library costs "
+        f"{per_message:,.0f} instructions more than one of the list. Seconds are the user CPU of the whole process, "
+        "Python and results included."
     )
 
 

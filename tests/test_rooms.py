@@ -36,6 +36,7 @@ USES: dict[str, set[str]] = {
         "transport",
     },
     "own": {"experiment", "cc", "units"},
+    "backend": {"experiment", "record", "units"},
     "check": {"cc", "units"},
     "python": {
         "certify",

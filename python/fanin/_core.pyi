@@ -314,6 +314,9 @@ def certify_laws() -> list[tuple[str, str]]:
 def graphs_kind(path: str) -> Literal["goal", "chakra", "simai", "msccl"] | None:
     """The kind of a file of graphs; None for other files."""
 
+def network_of(path: str) -> str:
+    """The keys network and seed of the spec in a file, or around a topology, as JSON; raises `SpecError`."""
+
 def graphs_check(path: str, groups: str | None = None) -> tuple[int, list[str]]:
     """The number of ranks of a schedule, or of traces by the one of any rank, and warnings; raises `SpecError`."""
 

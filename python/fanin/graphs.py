@@ -11,7 +11,6 @@ from typing import TypedDict
 
 from fanin import _core
 from fanin.runs import Job, SpecLike
-from fanin.spec import read_toml
 
 
 def is_one(path: str | os.PathLike[str]) -> bool:
@@ -40,7 +39,7 @@ def spec(
         raise _core.SpecError(f"{graph}: {names}, no workload of SimAI, which begins with a policy")
     if not graph.is_file():
         raise _core.SpecError(f"{graph}: there is no such file")
-    given, seed = _network(Path(network))
+    around = json.loads(_core.network_of(os.fspath(network)))
     name = graph.name.removesuffix(".gz").rsplit(".", 1)[0]
     pattern: dict[str, object] = {"kind": kind, "file": str(graph.resolve())}
     if groups is not None:
@@ -51,33 +50,10 @@ def spec(
     return {
         "spec_version": 1,
         "name": name.rsplit(".", 1)[0] if kind == "chakra" else name,
-        **seed,
-        "network": given,
+        **around,
         "traffic": [{"name": "job", "scheme": scheme, "pattern": pattern}],
         "measure": {"window": LONGEST, "stop_when_done": True},
     }
-
-
-def _network(place: Path) -> tuple[dict[str, object], dict[str, object]]:
-    """The table network of a file, or the one around a topology, and the seed, if there is one."""
-    if not place.is_file():
-        raise _core.SpecError(f"{place}: there is no such file; give a spec, or a topology file")
-    if place.suffix not in (".toml", ".json"):
-        return {"topology": {"file": str(place.resolve())}, "buffer": {"policy": "unlimited"}}, {}
-    text = place.read_text(encoding="utf-8")
-    try:
-        document = json.loads(text) if place.suffix == ".json" else read_toml(text)
-    except ValueError as error:
-        raise _core.SpecError(f"{place}: {error}") from None
-    given = document.get("network") if isinstance(document, dict) else None
-    if not isinstance(given, dict):
-        raise _core.SpecError(f"{place}: it has no table network; give a spec, or a file with [network]")
-    topology = given.get("topology")
-    if isinstance(topology, dict) and isinstance(topology.get("file"), str):
-        # It is relative to the folder of the network, and a spec in memory has none.
-        beside = {key: str((place.parent / topology[key]).resolve()) for key in ("file", "nodes") if key in topology}
-        given = {**given, "topology": {**topology, **beside}}
-    return given, {"seed": document["seed"]} if "seed" in document else {}
 
 
 def write(

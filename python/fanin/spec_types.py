@@ -1311,6 +1311,13 @@ class PatternHtsim(TypedDict, total=False):
     kind: Required[Literal["htsim"]]
 
 
+class PatternPosted(TypedDict, total=False):
+    """Messages that a program posts while the run goes on, through the C library: see astra-sim.md. There is no other
+    traffic beside it, and no warm-up."""
+
+    kind: Required[Literal["posted"]]
+
+
 Pattern = (
     PatternPoisson
     | PatternIncast
@@ -1331,6 +1338,7 @@ Pattern = (
     | PatternList
     | PatternHpcc
     | PatternHtsim
+    | PatternPosted
 )
 """Senders, receivers and times of messages. Hosts are given by name; without names, all hosts are used."""
 

@@ -54,6 +54,7 @@ NAV: list[dict[str, str | list[str]]] = [
             "docs/htsim.md",
             "docs/collectives.md",
             "docs/graphs.md",
+            "docs/astra-sim.md",
             "docs/ultra-ethernet.md",
             "docs/performance.md",
         ]

@@ -27,10 +27,11 @@ mod unmeasured;
 
 pub use error::{Problem, Problems};
 pub use explain::{Explanation, estimate, explain};
+pub use fanin_fabric::News;
 pub use fanin_units::Time;
 pub use fanin_workload::ListedFlow;
 pub use limits::{Exceeded, Limits};
 pub use ports::ports_of;
-pub use run::{Engine, Outcome, Progress, run, run_on};
-pub use spec::{CheckedSpec, HostNames, Spec, built, document, schema, table};
+pub use run::{Engine, Online, Outcome, Progress, left_by, left_by_spec, run, run_on};
+pub use spec::{CheckedSpec, HostNames, Spec, built, document, network_of, schema, table};
 pub use toml_text::toml_as_json;

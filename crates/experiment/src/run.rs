@@ -3,6 +3,7 @@
 use crate::built::{Built, MOST_SAMPLES, Measure, Sampled, Series};
 use crate::capture::Traces;
 use crate::queue_counts::QueueCounts;
+use crate::spec::CheckedSpec;
 use crate::{aftermath, congested, unmeasured};
 use fanin_cc::own::Failure;
 use fanin_fabric::parallel::plan;
@@ -12,19 +13,22 @@ use fanin_fabric::{
     TrafficCounters, What,
 };
 use fanin_record::{
-    ClassInfo, Event, EventKind, EventLog, Histogram, Part, Run, Sample, Seen, Traced, TrafficInfo, Watched, numbers,
-    port_names,
+    ClassInfo, Event, EventKind, EventLog, Histogram, Manifest, Part, Run, Sample, Seen, SizeRange, Summary, Traced,
+    TrafficInfo, Watched, numbers, port_names, summarise,
 };
 use fanin_units::{PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::DerefMut;
 use std::time::{Duration, Instant};
 
 mod engine;
 mod faults;
 mod loaded;
+mod online;
 
 pub use engine::Engine;
 use loaded::Loaded;
+pub use online::Online;
 
 /// Progress of a run.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,31 @@ pub struct Outcome {
     pub failure: Option<Failure>,
 }
 
+/// The summary and the manifest of a run of a spec.
+pub fn left_by_spec(outcome: &Outcome, checked: &CheckedSpec) -> (Summary, Manifest) {
+    let (measure, document) = (checked.measure(), checked.document());
+    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
+    left_by(outcome, sizes, measure.allow_drops, (&document.name, document.seed))
+}
+
+/// The same of any run, of this name and seed.
+pub fn left_by(
+    outcome: &Outcome,
+    sizes: SizeRange,
+    allow_drops: bool,
+    (name, seed): (&str, u64),
+) -> (Summary, Manifest) {
+    let mut summary = summarise(&outcome.run, sizes, allow_drops);
+    summary.errors.extend(outcome.failure.iter().map(|failure| failure.problem.clone()));
+    let wall_s = outcome.wall.as_secs_f64();
+    let manifest = Manifest {
+        threads: outcome.threads,
+        threads_reason: outcome.threads_reason.clone(),
+        ..Manifest::new(name, seed, &outcome.run, wall_s, outcome.cancelled)
+    };
+    (summary, manifest)
+}
+
 /// Events between two checks of the clock: some ten milliseconds. All threads synchronise for each.
 const EVENTS_PER_LOOK: u64 = 200_000;
 /// The same for runs with traces, so that few observations accumulate.
@@ -74,7 +103,7 @@ const DRAIN_STEP: Time = Time::from_us(100);
 /// Runs an experiment to its end, or until `progress` returns false. It is called about ten times a second.
 pub fn run(mut built: Built, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
     let (mut sim, reason) = network(&mut built);
-    run_with(built, &mut sim, reason, progress)
+    run_with(built, &mut sim as &mut dyn Engine, reason, progress)
 }
 
 /// The same on another engine, which runs the network, the traffics and the messages of the same experiment.
@@ -88,18 +117,27 @@ fn run_with(
     reason: Option<String>,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Outcome {
+    let (mut runner, graph, jobs) = runner(built, engine, progress);
+    runner.threads_reason = reason;
+    runner.go();
+    runner.finish(graph, jobs)
+}
+
+/// What runs an experiment on an engine, its network, and its jobs.
+fn runner<'e, 'p, S: DerefMut<Target = dyn Engine + 'e>>(
+    built: Built,
+    engine: S,
+    progress: impl FnMut(&Progress) -> bool + 'p,
+) -> (Runner<'p, S>, Graph, Vec<Placed>) {
     let Built { network, traffics, measure, warnings, jobs, .. } = built;
     let loaded = Loaded::of(&network, &traffics);
     let traffics = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
-    let graph = network.graph;
-    let mut runner = Runner::new(engine, traffics, measure, progress);
-    runner.threads_reason = reason;
+    let mut runner = Runner::new(engine, traffics, measure, Box::new(progress));
     runner.loaded = loaded;
     for warning in warnings {
         runner.log.push(Event::new(Time::ZERO, EventKind::Warning, "spec", warning));
     }
-    runner.go();
-    runner.finish(graph, jobs)
+    (runner, network.graph, jobs)
 }
 
 /// Most traffics that one names as counted together with it: 10,000 traffics of one scheme would name each other.
@@ -178,8 +216,8 @@ impl<T> Kept<T> {
     }
 }
 
-struct Runner<'a> {
-    sim: &'a mut dyn Engine,
+struct Runner<'p, S> {
+    sim: S,
     /// Why it has fewer partitions than threads available.
     threads_reason: Option<String>,
     loaded: Loaded,
@@ -193,7 +231,7 @@ struct Runner<'a> {
     seen: Kept<Seen>,
     traces: Traces,
     log: EventLog,
-    progress: &'a mut dyn FnMut(&Progress) -> bool,
+    progress: Box<dyn FnMut(&Progress) -> bool + 'p>,
     began: Instant,
     looked: Instant,
     cancelled: bool,
@@ -206,12 +244,12 @@ struct Runner<'a> {
     sent_in_window: Vec<u64>,
 }
 
-impl<'a> Runner<'a> {
+impl<'e, 'p, S: DerefMut<Target = dyn Engine + 'e>> Runner<'p, S> {
     fn new(
-        sim: &'a mut dyn Engine,
+        mut sim: S,
         traffics: Vec<TrafficInfo>,
         measure: Measure,
-        progress: &'a mut dyn FnMut(&Progress) -> bool,
+        progress: Box<dyn FnMut(&Progress) -> bool + 'p>,
     ) -> Self {
         if let Some(sim) = sim.simulator_mut() {
             for message in &measure.trace {
@@ -263,9 +301,7 @@ impl<'a> Runner<'a> {
         self.delivered_before = self.sim.delivered();
         self.sent_before = sent(&*self.sim);
         let arrived = self.pass_window();
-        let both = self.sim.delivered().into_iter().zip(&self.delivered_before);
-        self.delivered_in_window = both.map(|(now, then)| [now[0] - then[0], now[1] - then[1]]).collect();
-        self.sent_in_window = sent(&*self.sim).iter().zip(&self.sent_before).map(|(now, then)| now - then).collect();
+        self.close_window();
         if !arrived {
             return;
         }
@@ -279,6 +315,13 @@ impl<'a> Runner<'a> {
                 return;
             }
         }
+    }
+
+    /// Counts what arrived and what was sent in the window, at its end.
+    fn close_window(&mut self) {
+        let both = self.sim.delivered().into_iter().zip(&self.delivered_before);
+        self.delivered_in_window = both.map(|(now, then)| [now[0] - then[0], now[1] - then[1]]).collect();
+        self.sent_in_window = sent(&*self.sim).iter().zip(&self.sent_before).map(|(now, then)| now - then).collect();
     }
 
     /// Runs to the end of the window, which may end early when all messages are done. Returns false if it was stopped.

@@ -11,6 +11,7 @@
 
 mod alone;
 mod buffers;
+mod caller;
 pub mod config;
 mod core;
 mod credit_table;
@@ -59,6 +60,7 @@ mod world;
 pub(crate) use fanin_engine::clock;
 
 pub use alone::alone;
+pub use caller::News;
 pub use config::{
     Balancing, BufferPolicy, Cap, ClassConfig, CpuTime, Dependency, DisciplineProgram, EndpointConfig, HostFifo,
     MarkAt, Marking, Message, NetworkConfig, PacketSizes, Pfc, Precedence, Recovery, Release, Restart, Rules, Shaper,

@@ -1,5 +1,6 @@
 //! The messages of a partition: their records, their dependencies, and the totals of their traffics.
 
+use crate::caller::{Caller, News};
 use crate::config::{Message, TrafficConfig};
 use crate::graphs::Graphs;
 use crate::message::{MessageState, NONE};
@@ -35,8 +36,10 @@ pub(crate) struct Messages {
     triggers: Triggers,
     /// The ranks whose nodes send messages, if there are any.
     graphs: Option<Box<Graphs>>,
-    /// Whether one of their messages has arrived or was acknowledged, so that more may be due now. Its reader clears
-    /// it.
+    /// The program outside that posts messages, if there is one.
+    caller: Option<Box<Caller>>,
+    /// Whether one of the messages of either has arrived or was acknowledged, so that more may be due now. Its reader
+    /// clears it.
     pub reached_graphs: bool,
     /// Messages whose last ACK has just arrived and counts towards a trigger.
     acked_now: Vec<u32>,
@@ -177,6 +180,26 @@ impl Messages {
         (number, followed)
     }
 
+    /// Adds a message of the program outside under a number that it chose and has not used before.
+    pub fn load_as(&mut self, number: u32, message: &Message) {
+        let row = number as usize;
+        while self.records.len() <= row {
+            // Blank until it is posted.
+            self.records.push(FlowRecord::default());
+            self.states.push(MessageState::default());
+        }
+        self.loaded[message.traffic as usize] += 1;
+        self.records[row] = FlowRecord::new(message.src, message.dst, message.bytes, message.traffic, message.group);
+        self.states[row] = MessageState {
+            name: (message.traffic as u64) << 32 | number as u64,
+            counts: number,
+            counts_acked: number,
+            answers: NONE,
+            ..MessageState::default()
+        };
+        self.caller.iter_mut().for_each(|caller| caller.posts());
+    }
+
     /// A message is posted. Returns the host's overhead before it reaches the endpoint.
     pub fn post(&mut self, message: MessageId, now: Time) -> Time {
         let request = self.will_be_answered(message);
@@ -215,7 +238,7 @@ impl Messages {
                 self.reached_graphs = true;
                 false
             }
-            None => self.count_towards(counts, message, now),
+            None => self.count_towards(counts, message, now, News::Arrived(message.0)),
         }
     }
 
@@ -245,7 +268,7 @@ impl Messages {
                     graphs.acked(counts, now);
                     self.reached_graphs = true;
                 }
-                None => _ = self.count_towards(counts, MessageId(message), now),
+                None => _ = self.count_towards(counts, MessageId(message), now, News::Acked(message)),
             }
         }
         self.acked_now = messages;
@@ -262,8 +285,13 @@ impl Messages {
     }
 
     /// Returns whether the trigger released an answer to the message.
-    fn count_towards(&mut self, trigger: u32, message: MessageId, now: Time) -> bool {
+    fn count_towards(&mut self, trigger: u32, message: MessageId, now: Time, what: News) -> bool {
         if trigger == NONE {
+            return false;
+        }
+        if let Some(caller) = &mut self.caller {
+            caller.hears(what, now);
+            self.reached_graphs = true;
             return false;
         }
         let released = self.triggers.count((self.records[message.ix()].traffic, trigger));
@@ -303,6 +331,29 @@ impl Messages {
     /// Sets the ranks whose nodes send messages, before any is loaded.
     pub fn set_graphs(&mut self, graphs: Graphs) {
         self.graphs = Some(Box::new(graphs));
+    }
+
+    /// The program outside.
+    pub fn caller(&mut self) -> Option<&mut Caller> {
+        self.caller.as_deref_mut()
+    }
+
+    /// From now on a program outside posts messages; there are no others.
+    pub fn set_caller(&mut self) {
+        self.caller = Some(Box::default());
+    }
+
+    /// Whether someone acts when events of an instant are over: the ranks of graphs, or the program outside.
+    #[inline(always)]
+    pub fn has_actors(&self) -> bool {
+        self.graphs.is_some() || self.caller.is_some()
+    }
+
+    /// When the ranks of graphs or the program outside act next, once all that the network delivers at that instant is
+    /// here.
+    pub fn acts_at(&self) -> Time {
+        let graphs = self.graphs.as_deref().map_or(Time::NEVER, Graphs::next_at);
+        graphs.min(self.caller.as_deref().map_or(Time::NEVER, Caller::next_at))
     }
 
     /// The message that opened the connection between two hosts, where a traffic's connections stay open.

@@ -179,8 +179,8 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether no event and no message is left.
     pub fn is_over(&mut self) -> bool {
-        let graphs = self.world.messages.graphs().map_or(Time::NEVER, Graphs::next_at);
-        self.world.net.core().clock.is_empty() && self.loader.first_at() == Time::NEVER && graphs == Time::NEVER
+        let acts = self.world.messages.acts_at();
+        self.world.net.core().clock.is_empty() && self.loader.first_at() == Time::NEVER && acts == Time::NEVER
     }
 
     /// Takes what the ranks of graphs did.

@@ -116,8 +116,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// As [`Simulation::run_until`], for a partition or one of many steps: its ports may be lazy when it returns.
     #[inline(never)]
     pub(crate) fn advance(&mut self, until: Time, budget: u64) -> bool {
-        if self.world.messages.graphs().is_some() {
-            return self.run_with_graphs(until, budget);
+        if self.world.messages.has_actors() {
+            return self.run_with_actors(until, budget);
         }
         let mut left = budget.max(1);
         loop {
@@ -141,13 +141,14 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The same where nodes of graphs send messages: they act after all events of an instant.
+    /// The same where nodes of graphs or a program outside send messages: they act after all events of an instant. It
+    /// ends at an instant at which there is something to tell the program.
     #[inline(never)]
-    fn run_with_graphs(&mut self, until: Time, budget: u64) -> bool {
+    fn run_with_actors(&mut self, until: Time, budget: u64) -> bool {
         let mut left = budget.max(1);
         'due: loop {
             let to = until.min(self.loader.loaded_to);
-            let due = self.world.messages.graphs().map_or(Time::NEVER, Graphs::next_at);
+            let due = self.world.messages.acts_at();
             let limit = to.min(due.saturating_add(Time::from_ps(1)));
             while let Some(event) = self.world.net.core_mut().clock.next(limit) {
                 self.prefetch_upcoming();
@@ -164,6 +165,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
             }
             if due < to {
+                if self.tell(due) {
+                    return false;
+                }
                 self.step_graphs(due);
                 left -= 1;
                 if left == 0 {
@@ -179,17 +183,6 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Nodes end and start by themselves, and messages are posted.
-    fn step_graphs(&mut self, now: Time) {
-        self.world.net.core_mut().clock.advance_to(now);
-        self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.step(now));
-        while let Some(message) = self.world.messages.graphs_mut().and_then(Graphs::next_post) {
-            // As if it were posted by an event.
-            self.world.net.core_mut().clock.set_cause(source(kind::START, message));
-            self.start_message(MessageId(message), START_POSTED);
-        }
-    }
-
     fn load_more(&mut self) {
         self.load_messages();
         if self.world.net.core().clock.is_empty() && self.loader.messages.peek().is_none() {
@@ -199,12 +192,12 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// As [`Simulation::advance`], and checks the senders of traced messages after each event.
-    fn run_traced(&mut self, until: Time, budget: u64) -> bool {
+    pub(crate) fn run_traced(&mut self, until: Time, budget: u64) -> bool {
         self.tracer.stepping = true;
         let mut arrived = false;
         for _ in 0..budget.max(1) {
             arrived = self.advance(until, 1);
-            if arrived {
+            if arrived || self.world.messages.caller().is_some_and(|caller| !caller.told().is_empty()) {
                 break;
             }
             self.tracer.after_event(&mut self.world, &self.hosts);
@@ -252,7 +245,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Packs the rows of finished messages.
-    fn pack_messages(&mut self) {
+    pub(crate) fn pack_messages(&mut self) {
         if !self.tracer.stepping {
             let outbox = &self.world.net.core().outbox;
             self.world.messages.pack(|host| outbox.is_here(NodeId(host)));
@@ -319,7 +312,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The application posts a message; it reaches the endpoint at once, or after the host's overhead.
     #[inline(never)]
-    fn start_message(&mut self, message: MessageId, step: u32) {
+    pub(crate) fn start_message(&mut self, message: MessageId, step: u32) {
         if step == START_GIVEN_UP {
             let host = self.world.net.plan().layout.home(NodeId(self.world.record(message).dst));
             self.hosts.on_given_up(&mut self.world, host, message);

@@ -21,37 +21,24 @@ pub struct Given {
 impl Given {
     fn read(&self) -> PyResult<Spec> {
         let folder = Path::new(&self.folder);
-        let mut spec = match &*self.format {
+        let spec = match &*self.format {
             "toml" => Spec::from_toml(&self.text, &self.name, folder).map_err(refused)?,
             "json" => Spec::from_json(&self.text, &self.name, folder).map_err(refused)?,
             other => return Err(PyValueError::new_err(format!("format is \"toml\" or \"json\", not \"{other}\""))),
         };
         let changes = self.overrides.iter().map(|change| split_change(change)).collect::<PyResult<Vec<_>>>()?;
-        // Parameters are set last: they are those of the scheme and the policies that other changes choose.
-        let (parameters, others): (Vec<_>, Vec<_>) = changes.into_iter().partition(|(key, _)| is_parameter(key));
-        for (key, value) in others {
-            spec = spec.set(key, value).map_err(refused)?;
-        }
-        if let Some(scheme) = &self.scheme {
-            spec = spec.with_scheme(scheme);
-        }
-        for (key, value) in parameters {
-            spec = spec.set(key, value).map_err(refused)?;
-        }
-        if let Some(seed) = self.seed {
-            spec = spec.with_seed(seed);
-        }
-        Ok(spec)
+        spec.with(&changes, self.scheme.as_deref(), self.seed).map_err(refused)
     }
 
     pub fn check(&self) -> PyResult<CheckedSpec> {
         self.read()?.check().map_err(refused)
     }
-}
 
-/// Whether a key is that of a parameter of a scheme, of load balancing or of a queue discipline.
-pub fn is_parameter(key: &str) -> bool {
-    key.contains(".scheme.") || key.starts_with("network.balancing.") || key.starts_with("network.discipline.")
+    /// The same of one that is to run now.
+    pub fn check_to_run(&self) -> PyResult<CheckedSpec> {
+        let checked = self.check()?;
+        checked.posted_elsewhere().map_or(Ok(checked), |problem| Err(refused(problem.into())))
+    }
 }
 
 pub fn split_change(change: &str) -> PyResult<(&str, &str)> {

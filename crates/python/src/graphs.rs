@@ -25,6 +25,13 @@ pub fn graphs_kind(path: PathBuf) -> Option<&'static str> {
     graphs::kind_of(&path)
 }
 
+/// The keys network, and seed where it is given, of the spec in a file, or around a topology, as JSON.
+#[pyfunction]
+pub fn network_of(path: PathBuf) -> PyResult<String> {
+    let keys = fanin_experiment::network_of(&path).map_err(refused)?;
+    Ok(serde_json::Value::Object(keys).to_string())
+}
+
 /// Checks a schedule, or the traces of all ranks by the one of any; returns how many ranks there are, and warnings.
 #[pyfunction]
 #[pyo3(signature = (path, groups=None))]

@@ -81,7 +81,7 @@ fn run(
     let table = flows.map(FlowTable::read).transpose()?;
     let limits = Limits { memory_bytes: max_memory_bytes, wall_s: max_wall_s };
     let (checked, built, listed, expected) = py.detach(|| {
-        let checked = spec.check()?;
+        let checked = spec.check_to_run()?;
         let given = table.map(|table| table.flows(&checked.host_names())).transpose()?;
         let (listed, ignored) = given.unwrap_or_default();
         let expected = limits.check(&checked, &listed).map_err(too_much)?.map(of_cost);
@@ -111,7 +111,7 @@ fn run(
 #[allow(clippy::too_many_arguments)]
 fn run_moved(py: Python<'_>, spec: Given, most_ps: u64, draw: u64) -> PyResult<RunResult> {
     py.detach(|| {
-        let checked = spec.check()?;
+        let checked = spec.check_to_run()?;
         let built = fanin_wirelab::ensemble::moved(checked.build(), most_ps, draw);
         let outcome = fanin_experiment::run(built, &mut |_| true);
         let (measure, document) = (checked.measure(), checked.document());
@@ -258,7 +258,7 @@ mod _core {
     use super::endpoint::WireEndpoint;
     use super::errors::{LimitError, SpecError};
     #[pymodule_export]
-    use super::graphs::{graphs_check, graphs_finish, graphs_kind, graphs_overview, graphs_write};
+    use super::graphs::{graphs_check, graphs_finish, graphs_kind, graphs_overview, graphs_write, network_of};
     #[pymodule_export]
     use super::others::{
         hpcc_config, hpcc_explain, hpcc_incast, hpcc_permutation, hpcc_poisson, hpcc_spec, hpcc_topology,

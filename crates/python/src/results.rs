@@ -4,7 +4,7 @@ use crate::arrow::ArrowTable;
 use crate::errors::failed;
 use fanin_experiment::explain::Cost;
 use fanin_experiment::{CheckedSpec, Outcome};
-use fanin_record::{Manifest, Ran, RecordError, RunFiles, SizeRange, Summary, summarise, tables, write_folder};
+use fanin_record::{Manifest, Ran, RecordError, RunFiles, SizeRange, Summary, tables, write_folder};
 use pyo3::exceptions::{PyFileExistsError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -91,9 +91,8 @@ pub fn put_folder(new: PathBuf, target: PathBuf, overwrite: bool) -> PyResult<bo
 
 /// What a run of a spec leaves.
 pub fn left_by_spec(outcome: Outcome, checked: &CheckedSpec) -> RunResult {
-    let (measure, document) = (checked.measure(), checked.document());
-    let sizes = measure.report_size.map_or(SizeRange::ALL, SizeRange::only);
-    left_by(outcome, sizes, measure.allow_drops, &document.name, document.seed, checked.to_toml())
+    let (summary, manifest) = fanin_experiment::left_by_spec(&outcome, checked);
+    RunResult { outcome, summary, manifest, spec_toml: checked.to_toml(), exact: false }
 }
 
 /// The same of any run.
@@ -105,14 +104,7 @@ pub fn left_by(
     seed: u64,
     spec_toml: String,
 ) -> RunResult {
-    let mut summary = summarise(&outcome.run, sizes, allow_drops);
-    summary.errors.extend(outcome.failure.iter().map(|failure| failure.problem.clone()));
-    let wall_s = outcome.wall.as_secs_f64();
-    let manifest = Manifest {
-        threads: outcome.threads,
-        threads_reason: outcome.threads_reason.clone(),
-        ..Manifest::new(name, seed, &outcome.run, wall_s, outcome.cancelled)
-    };
+    let (summary, manifest) = fanin_experiment::left_by(&outcome, sizes, allow_drops, (name, seed));
     RunResult { outcome, summary, manifest, spec_toml, exact: false }
 }
 

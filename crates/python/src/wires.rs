@@ -28,7 +28,7 @@ pub fn run_wire(
     let clock = Clock::parse(clock).map_err(wrong)?;
     let options = Options { clock, link: Link::parse(link).map_err(wrong)?, ..Options::default() };
     let (checked, of) = py.detach(|| {
-        let checked = spec.check()?;
+        let checked = spec.check_to_run()?;
         let mut progress = |state: &fanin_experiment::Progress| look(progress.as_ref(), None, state);
         let of = match by_hand {
             None => fanin_wirelab::run_with(&checked, &options, &program, &mut progress),
@@ -95,7 +95,7 @@ pub fn wire_carry(
     go_on: Py<PyAny>,
 ) -> PyResult<Carried> {
     let found = py.detach(|| {
-        let checked = spec.check()?;
+        let checked = spec.check_to_run()?;
         let names = fanin_record::port_names(&checked.network().graph);
         let number = names.iter().position(|of| of == port);
         let number = number.ok_or_else(|| SpecError::new_err(format!("{port}: there is no such port")))?;

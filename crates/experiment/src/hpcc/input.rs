@@ -43,6 +43,8 @@ pub enum For {
     Exact,
     /// The ordinary one, under a scheme.
     Ordinary,
+    /// The ordinary one with other messages than those of the flow file.
+    OtherFlows,
 }
 
 /// All that is read.
@@ -129,7 +131,7 @@ impl Files {
         let command = format!("fanin run --hpcc {}{} --scheme dcqcn", word(file), reading.options());
         let read = match network {
             For::Exact => found.exact(reading.skip_unknown_keys, &command).map(|(_, warnings)| (warnings, Vec::new())),
-            For::Ordinary => found.ordinary().map(|(_, warnings, names)| (warnings, names)),
+            For::Ordinary | For::OtherFlows => found.ordinary().map(|(_, warnings, names)| (warnings, names)),
         };
         let (mut warnings, not_taken) = read.unwrap_or_else(|errors| {
             add(errors);
@@ -153,6 +155,9 @@ impl Files {
                 }
             }
         };
+        if network == For::OtherFlows {
+            config.flow_file.clear();
+        }
         let key = if reading.topology.is_some() { "--topology" } else { "TOPOLOGY_FILE" };
         let of_links = open(key, &mut config.topology_file, "");
         let asked = reading.dialect.or(by_keys.as_ref().map(|(dialect, _)| *dialect));
@@ -173,6 +178,7 @@ impl Files {
         });
         let read_flows = if network == For::Exact { hpcc::read_exact_flows } else { hpcc::read_flows };
         let flows = (!config.flow_file.is_empty()).then(|| read_flows(&config.flow_file, &of_flows, topology.as_ref()));
+        let none = (network == For::OtherFlows).then(Vec::new);
         let flows = flows.and_then(|read| match read {
             Ok((flows, more)) => {
                 warnings.extend(more);
@@ -183,6 +189,7 @@ impl Files {
                 None
             }
         });
+        let flows = flows.or(none);
         let files = [(&*config.topology_file, &*of_links), (&*config.flow_file, &*of_flows)];
         if let Some(dialect) = reading.dialect {
             add(unlike(dialect, files));

@@ -15,7 +15,7 @@ use fanin_ns3::results::Finished;
 use fanin_ns3::wiring::Wiring;
 use fanin_record::{Run, Spool};
 use fanin_units::{Bytes, Rate, Time};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::path::Path;
@@ -140,6 +140,17 @@ impl Ordinary {
         }
         file.finish()
     }
+}
+
+/// The keys of a spec with the network of a configuration, for other messages than those of its flow file, which need
+/// not exist. Paths start at the working directory, or else at the configuration's folder.
+///
+/// # Errors
+/// All problems with file, line and correction.
+pub(crate) fn network(place: &Path, scheme: &str) -> Result<Map<String, Value>, Problems> {
+    let files = Files::read(&place.display().to_string(), Path::new(""), &Reading::default(), For::OtherFlows)?;
+    let Value::Object(spec) = spec(&files, scheme, "", &[]) else { unreachable!("it is a table") };
+    Ok(spec)
 }
 
 /// The flows of each destination port with their source ports, in the order of their starts.

@@ -57,6 +57,7 @@ impl Spec {
             let right = "leave it out, or give some traffic a size";
             checker.fail("measure.stop_when_done", "no message of this spec ever ends", right);
         }
+        check_posted(&document, &mut checker);
         let Checker { problems, warnings, .. } = checker;
         if let Some(problems) = Problems::new(problems) {
             return Err(problems);
@@ -73,6 +74,24 @@ impl Spec {
             // Each of them is missing only if a problem was added.
             _ => Err(source.problem("", "this spec cannot run", "").into()),
         }
+    }
+}
+
+/// A program that posts messages has numbers of its own for them, and is there from the start.
+fn check_posted(document: &Document, checker: &mut Checker<'_>) {
+    let posted = |traffic: &document::Traffic| matches!(traffic.pattern, document::Pattern::Posted {});
+    let Some(number) = document.traffic.iter().position(posted) else { return };
+    let key = format!("traffic[{number}].pattern");
+    if document.traffic.len() > 1 {
+        let right = "leave the others out: the program posts all messages";
+        checker.fail(&key, "there are other traffics beside those messages that a program posts", right);
+    }
+    if document.measure.warm_up > Time::ZERO {
+        checker.fail(
+            "measure.warm_up",
+            "a run whose messages a program posts is measured from its start",
+            "leave it out",
+        );
     }
 }
 

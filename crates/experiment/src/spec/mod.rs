@@ -4,6 +4,7 @@
 //! (`shape.rs`), so that all syntax errors are found at once, and for the bounds of keys (`bounds.rs`). `check.rs`
 //! finds semantic errors and fills in the defaults that depend on other keys.
 
+mod around;
 mod balancing;
 mod bounds;
 pub mod built;
@@ -36,6 +37,7 @@ mod traffic;
 mod training;
 mod trimming;
 
+pub use around::network_of;
 pub use checked::CheckedSpec;
 pub use host_names::HostNames;
 pub use read::{Spec, schema, table};

@@ -28,6 +28,11 @@ impl PartialEq for Spec {
     }
 }
 
+/// Whether a key is that of a parameter of a scheme, of load balancing or of a queue discipline.
+fn is_parameter(key: &str) -> bool {
+    key.contains(".scheme.") || key.starts_with("network.balancing.") || key.starts_with("network.discipline.")
+}
+
 impl Spec {
     /// Reads a file: JSON where its name ends in .json, TOML otherwise. Relative paths in it are relative to its
     /// folder.
@@ -120,6 +125,26 @@ impl Spec {
         spec.document.seed = seed;
         spec.source.changed("seed", format!("seed {seed}"));
         spec
+    }
+
+    /// The same spec with these keys set, each as by [`Spec::set`], and one scheme and seed for all, where given.
+    ///
+    /// # Errors
+    /// As [`Spec::set`].
+    pub fn with(&self, changes: &[(&str, &str)], scheme: Option<&str>, seed: Option<u64>) -> Result<Self, Problems> {
+        let mut spec = self.clone();
+        // Parameters are set last: they are those of the scheme and the policies that other changes choose.
+        let (parameters, others): (Vec<_>, Vec<_>) = changes.iter().partition(|(key, _)| is_parameter(key));
+        for (key, value) in others {
+            spec = spec.set(key, value)?;
+        }
+        if let Some(scheme) = scheme {
+            spec = spec.with_scheme(scheme);
+        }
+        for (key, value) in parameters {
+            spec = spec.set(key, value)?;
+        }
+        Ok(seed.map_or(spec.clone(), |seed| spec.with_seed(seed)))
     }
 
     /// The same spec with one key set: `set("network.topology.pods", "4")`. A traffic is given by its number or its

@@ -352,6 +352,10 @@ impl One<'_, '_> {
                 self.fail("size", "the messages of this pattern have their own sizes", "leave it out");
                 None
             }
+            (Pattern::Posted {}, Some(_)) => {
+                self.fail("size", "the program that posts messages says their sizes", "leave it out");
+                None
+            }
             (pattern, None) if is_graph(pattern) => Some(SizeDistribution::Fixed(1)),
             (Pattern::Query { total: Some(_), .. }, Some(_)) => {
                 self.fail("size", "pattern.total already sets the size of answers", "leave one of them out");
@@ -362,6 +366,7 @@ impl One<'_, '_> {
                 Pattern::List { .. }
                 | Pattern::Hpcc { .. }
                 | Pattern::Htsim { .. }
+                | Pattern::Posted {}
                 | Pattern::Query { total: Some(_), .. },
                 None,
             ) => Some(SizeDistribution::Fixed(1)),
@@ -466,6 +471,8 @@ impl One<'_, '_> {
             Pattern::Hpcc { .. } | Pattern::Htsim { .. } | Pattern::List { .. } => {
                 workload::Pattern::List(self.listed(traffic, setting)?)
             }
+            // None that is known before.
+            Pattern::Posted {} => workload::Pattern::List(workload::FlowList::new(Vec::new())),
         })
     }
 
@@ -549,6 +556,7 @@ impl One<'_, '_> {
             | Pattern::List { .. }
             | Pattern::Hpcc { .. }
             | Pattern::Htsim { .. }
+            | Pattern::Posted {}
                 if given =>
             {
                 ("this pattern sets its own load", "leave it out")

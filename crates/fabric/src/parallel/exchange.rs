@@ -1,7 +1,6 @@
 //! Exchange between partitions: messages sent at the end of a step, and messages received.
 
 use crate::clock::START_GIVEN_UP;
-use crate::graphs::Graphs;
 use crate::partition::{Letters, RemoteUpdate};
 use crate::sim::Simulation;
 use fanin_engine::EventQueue;
@@ -14,8 +13,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let core = self.world.net.core();
         debug_assert!(core.outbox.is_empty(), "letters that were not sent");
         let next = core.clock.first_at().min(self.world.net.next_remote());
-        let graphs = self.world.messages.graphs().map_or(Time::NEVER, Graphs::next_at);
-        next.min(self.loader.first_at()).min(graphs)
+        next.min(self.loader.first_at()).min(self.world.messages.acts_at())
     }
 
     /// Prepares the messages of a step to other partitions.

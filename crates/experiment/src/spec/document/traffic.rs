@@ -284,6 +284,9 @@ pub enum Pattern {
         /// The program of htsim for which it was written. Default: "uec" if it has the word msg, otherwise "ndp".
         dialect: Option<HtsimDialect>,
     },
+    /// Messages that a program posts while the run goes on, through the C library: see astra-sim.md. There is no other
+    /// traffic beside it, and no warm-up.
+    Posted {},
 }
 
 /// When a send ends.
