@@ -174,7 +174,8 @@ impl Online {
             let mut told = std::mem::take(&mut self.told);
             let Some(sim) = self.runner.sim.simulator_mut().and_then(ParallelSimulation::one_mut) else { return };
             let reached = !sim.has_nothing_to_tell() && sim.run_to_news(limit, budget, &mut told);
-            let idle = sim.has_nothing_to_tell() || sim.is_over();
+            // Only where nothing was told: whether the network stands still takes a while to find out.
+            let idle = told.is_empty() && (sim.has_nothing_to_tell() || sim.is_over());
             if self.runner.traces.any() {
                 self.runner.traces.take(sim);
             }

@@ -53,6 +53,7 @@ impl One<'_, '_> {
             ("channels", of.channels.is_some()),
             ("chunk", of.chunk.is_some()),
             ("window", of.window.is_some()),
+            ("pxn", of.pxn.is_some()),
             ("repeat", of.repeat.is_some()),
             ("slow", of.slow.is_some()),
             ("compute", of.compute.is_some()),
@@ -115,7 +116,7 @@ impl One<'_, '_> {
         let Traces { file, groups, hosts, placement, slow, slots, send_done, .. } = of;
         let slots = *slots.get_or_insert(usual);
         self.known(of.algorithm.as_deref())?;
-        let method = self.method((of.algorithm.as_deref(), of.server), of.channels, of.chunk, of.window)?;
+        let method = self.method((of.algorithm.as_deref(), of.window), (of.server, of.pxn), of.channels, of.chunk)?;
         let groups = groups.as_mut().map(|groups| self.named(groups));
         let graphs = self.file(file, |graphs| match &groups {
             Some(groups) => graphs.with_groups(groups).map_err(|error| ("groups", error)),
@@ -201,10 +202,10 @@ impl One<'_, '_> {
 
     pub(super) fn method<'a>(
         &mut self,
-        (algorithm, server): (Option<&'a str>, Option<u32>),
+        (algorithm, window): (Option<&'a str>, Option<u32>),
+        (server, pxn): (Option<u32>, Option<bool>),
         channels: Option<u32>,
         chunk: Option<Bytes>,
-        window: Option<u32>,
     ) -> Option<Method<'a>> {
         for (key, zero) in [
             ("server", server == Some(0)),
@@ -217,8 +218,14 @@ impl One<'_, '_> {
                 return None;
             }
         }
+        let pxn = pxn.unwrap_or(false);
+        if pxn && server.is_none_or(|server| server < 2) {
+            let right = "write the ranks of a server, like server = 8, or leave it out";
+            self.fail("pattern.pxn", "messages pass through neighbours in a server of at least 2 ranks", right);
+            return None;
+        }
         let (channels, chunk) = (channels.unwrap_or(1), chunk.map(|chunk| chunk.get()));
-        Some(Method { algorithm, channels, chunk, server, window, sizes: None })
+        Some(Method { algorithm, channels, chunk, server, window, pxn, sizes: None })
     }
 
     /// A file that a key of the pattern names, whose name is replaced by its absolute path.
@@ -326,7 +333,7 @@ impl One<'_, '_> {
             return None;
         };
         let name = of.algorithm.clone();
-        let method = self.method((name.as_deref(), of.server), of.channels, of.chunk, of.window)?;
+        let method = self.method((name.as_deref(), of.window), (of.server, of.pxn), of.channels, of.chunk)?;
         let method = Method { sizes: sizes.as_deref(), ..method };
         let name = match algorithm(operation, method.algorithm) {
             Ok(known) => known.name,
@@ -338,6 +345,11 @@ impl One<'_, '_> {
         };
         if of.window.is_some() && name != "direct" {
             self.fail("pattern.window", format!("window goes with direct, and this is {name}"), "leave it out");
+            return None;
+        }
+        if let Some(server) = of.server.filter(|server| method.pxn && !ranks.is_multiple_of(*server as usize)) {
+            let problem = format!("{ranks} ranks are no whole number of servers of {server}");
+            self.fail("pattern.pxn", problem, "let server divide the ranks, or leave this out");
             return None;
         }
         let (repeat, compute) = (of.repeat.unwrap_or(1), of.compute.unwrap_or(Time::ZERO));

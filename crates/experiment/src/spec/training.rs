@@ -54,12 +54,13 @@ impl One<'_, '_> {
             channels,
             chunk,
             window,
+            pxn,
         } = pattern
         else {
             return None;
         };
         self.known(algorithm.as_deref())?;
-        let method = self.method((algorithm.as_deref(), *server), *channels, *chunk, *window)?;
+        let method = self.method((algorithm.as_deref(), *window), (*server, *pxn), *channels, *chunk)?;
         let order = self.order(order.as_deref())?;
         let [(tensor, tensor_bytes), (data, data_bytes), (stages, bytes), (expert, expert_bytes)] =
             [("tensor", tensor), ("data", data), ("pipeline", pipeline), ("expert", expert)]

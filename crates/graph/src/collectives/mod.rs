@@ -78,6 +78,9 @@ pub struct Method<'a> {
     pub server: Option<u32>,
     /// Peers to which a rank sends at once, of algorithms called direct.
     pub window: Option<u32>,
+    /// Whether what is for another place of another server goes over the place in the own server that has the same
+    /// number there, as NCCL's PXN has it: inside the server first, and then on the rail of the receiver.
+    pub pxn: bool,
     /// Bytes of an all-to-all from each place to each, row by row; nothing is sent where they are 0.
     pub sizes: Option<&'a [u64]>,
 }
@@ -111,6 +114,14 @@ pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Re
     if method.window.is_some() && algorithm.name != "direct" {
         return Err(format!("window goes with direct, and this is {}; leave it out", algorithm.name));
     }
+    let relays = match (method.pxn, method.server) {
+        (false, _) => None,
+        (true, Some(server)) if server > 1 && ranks.is_multiple_of(server) => Some(server),
+        (true, server) => {
+            let of = server.map_or("no number of ranks of a server".to_string(), |server| format!("servers of {server}"));
+            return Err(format!("pxn needs servers of equal size and at least 2, and there are {ranks} ranks in {of}"));
+        }
+    };
     let channels = u64::from(method.channels.max(1));
     let largest = method.chunk.unwrap_or(u64::MAX).max(1);
     let piece = if algorithm.blocks { largest.saturating_mul(ranks.into()) } else { largest };
@@ -143,18 +154,34 @@ pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Re
                 let share = if channels > 1 { format!(" in each of {channels} channels") } else { String::new() };
                 return Err(format!("{bytes} B are too few for {ranks} ranks{share}; each message has at least 1 B"));
             }
-            let first = whole.transfers.len() as u32;
             let before = last.clone();
+            // By the numbers of the part, with which message each has arrived.
+            let mut arrived: Vec<u32> = Vec::with_capacity(part.transfers.len());
             for (number, transfer) in part.transfers.iter().enumerate() {
                 let (from, to) = (order[transfer.from as usize], order[transfer.to as usize]);
                 let after = part.after(number);
                 let idle = before[from as usize].filter(|_| after.is_empty() && !algorithm.pipelined);
-                let after = after.iter().map(|after| after + first).chain(idle);
-                last[to as usize] = Some(whole.send((from, to), transfer.bytes, after));
+                let after = after.iter().map(|after| arrived[*after as usize]).chain(idle);
+                let message = match relays.and_then(|server| relay(from, to, server)) {
+                    None => whole.send((from, to), transfer.bytes, after),
+                    Some(by) => {
+                        let there = whole.send((from, by), transfer.bytes, after);
+                        whole.send((by, to), transfer.bytes, [there])
+                    }
+                };
+                arrived.push(message);
+                last[to as usize] = Some(message);
             }
         }
     }
     Ok(whole)
+}
+
+/// The rank over which a message to another server goes: that of the own server on the receiver's rail, unless the
+/// sender is on it (SimAI, MockNcclGroup.cc, where a channel leaves a server).
+fn relay(from: u32, to: u32, server: u32) -> Option<u32> {
+    let by = from / server * server + to % server;
+    (from / server != to / server && by != from).then_some(by)
 }
 
 /// At least as many messages as a piece of a channel has.

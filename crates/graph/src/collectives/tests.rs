@@ -178,7 +178,7 @@ fn an_all_to_all_has_a_size_for_each_pair_and_sends_nothing_where_it_is_0() {
     for (algorithm, window) in [("direct", None), ("direct", Some(2)), ("rotation", None), ("ring", None)] {
         for (channels, chunk) in [(1, None), (2, None), (1, Some(2))] {
             let server = Some(2).filter(|_| algorithm != "ring");
-            let method = Method { algorithm: Some(algorithm), channels, chunk, server, window, sizes: Some(&sizes) };
+            let method = Method { algorithm: Some(algorithm), channels, chunk, server, window, sizes: Some(&sizes), pxn: false };
             let plan = plan(Operation::AllToAll, 4, 13, &method).unwrap();
             check_order(&plan, 4);
             assert!(plan.transfers.iter().all(|transfer| transfer.bytes > 0));
@@ -211,4 +211,35 @@ fn errors_say_what_would_be_right() {
     assert!(wrong(all_reduce, 6, 100, "hierarchical").contains("a divisor of the 6 ranks"));
     assert!(wrong(all_reduce, 8, 7, "ring").contains("7 B are too few for 8 ranks; each message has at least 1 B"));
     assert!(wrong(Operation::Barrier, 8, 7, "ring").contains("a collective barrier, which has no algorithm"));
+}
+
+#[test]
+fn what_is_for_another_server_goes_on_the_rail_of_its_receiver() {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.operation != Operation::Broadcast) {
+        for channels in [1, 2] {
+            let method = Method { algorithm: Some(algorithm.name), server: Some(4), channels, ..Method::default() };
+            let plain = plan(algorithm.operation, 16, 160_000, &method).unwrap();
+            let relayed = plan(algorithm.operation, 16, 160_000, &Method { pxn: true, ..method }).unwrap();
+            check_order(&relayed, 16);
+            let same = |t: &&Transfer| t.from / 4 == t.to / 4 || t.from % 4 == t.to % 4;
+            assert!(relayed.transfers.iter().all(|t| same(&t)), "{}", algorithm.name);
+            let more = plain.transfers.iter().filter(|t| !same(t)).count();
+            assert_eq!(relayed.transfers.len(), plain.transfers.len() + more, "{}", algorithm.name);
+            // What leaves the servers is what left them before.
+            let out = |plan: &Plan| plan.transfers.iter().filter(|t| t.from / 4 != t.to / 4).map(|t| t.bytes).sum::<u64>();
+            assert_eq!(out(&relayed), out(&plain), "{}", algorithm.name);
+        }
+    }
+    // 5 has something for 2: over 6, its neighbour on the rail of 2, which sends it on when it is there.
+    let method = Method { server: Some(4), pxn: true, ..Method::default() };
+    let all = plan(Operation::AllToAll, 8, 80, &method).unwrap();
+    let number = all.transfers.iter().position(|t| (t.from, t.to) == (6, 2) && t.bytes == 10);
+    assert!(number.is_some());
+    let over = (0..all.transfers.len()).filter(|of| (all.transfers[*of].from, all.transfers[*of].to) == (6, 2));
+    let waits: Vec<u32> =
+        over.flat_map(|of| all.after(of).to_vec()).map(|before| all.transfers[before as usize].from).collect();
+    assert_eq!(waits.len(), 3, "of the four messages from this server to 2, three come from neighbours");
+    assert!([4, 5, 7].iter().all(|from| waits.contains(from)));
+    let wrong = plan(Operation::AllToAll, 6, 80, &method).unwrap_err();
+    assert_eq!(wrong, "pxn needs servers of equal size and at least 2, and there are 6 ranks in servers of 4");
 }

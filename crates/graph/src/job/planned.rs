@@ -183,7 +183,7 @@ pub(super) struct Collectives<'a> {
     numbers: HashMap<(u32, u32), u32>,
     plans: Vec<Parts>,
     /// The plan of an operation with so many ranks and bytes.
-    known: HashMap<(Operation, u32, u64), u32>,
+    known: HashMap<(Operation, u32, u64, bool), u32>,
     /// Tags so far.
     used: u32,
     /// Messages so far.
@@ -263,14 +263,14 @@ impl<'a> Collectives<'a> {
         // A trace has several operations, and the name may be that of another one's algorithm.
         let fits = self.method.algorithm.filter(|name| algorithm(operation, Some(name)).is_ok());
         let name = algorithm(operation, fits)?.name;
-        let key = (operation, ranks, total);
+        let key = (operation, ranks, total, self.method.pxn && self.has_whole_servers(&members));
         let number = match self.known.get(&key) {
             Some(number) => *number,
             None => {
                 // So may a window or sizes be meant for others.
                 let window = self.method.window.filter(|_| name == "direct");
                 let sizes = self.method.sizes.filter(|_| operation == Operation::AllToAll);
-                let method = Method { algorithm: fits, window, sizes, ..*self.method };
+                let method = Method { algorithm: fits, window, sizes, pxn: key.3, ..*self.method };
                 self.plans.push(Parts::new(&plan(operation, ranks, total, &method)?, members.len()));
                 *self.known.entry(key).or_insert(self.plans.len() as u32 - 1)
             }
@@ -284,6 +284,16 @@ impl<'a> Collectives<'a> {
         self.used = self.used.wrapping_add(messages as u32);
         let what = Collective { operation, algorithm: name, bytes: total, members, plan: number, tags };
         Ok(Planned { what, group, first, bytes, here: 0 })
+    }
+
+    /// Whether a group has all ranks of each of its servers, in order: only such a rank is there to pass messages on.
+    fn has_whole_servers(&self, members: &[u32]) -> bool {
+        let Some(server) = self.method.server.filter(|server| *server > 1) else { return false };
+        let whole = |servers: &[u32]| {
+            let first = servers[0];
+            first.is_multiple_of(server) && (first..first + server).eq(servers.iter().copied())
+        };
+        members.len().is_multiple_of(server as usize) && members.chunks(server as usize).all(whole)
     }
 
     /// How many parts a collective has at a place.

@@ -178,6 +178,9 @@ pub enum Pattern {
         chunk: Option<Bytes>,
         /// Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all.
         window: Option<u32>,
+        /// Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+        /// has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`. Default: false.
+        pxn: Option<bool>,
     },
     /// The work of a GOAL schedule, as text (`.goal`) or in the binary form of LogGOPSim, ATLAHS and HTSIM (`.bin`).
     Goal {
@@ -326,6 +329,9 @@ pub struct Collective {
     /// Peers to which a rank sends at once, of the algorithm "direct": a further message follows each one that has
     /// arrived at the rank. Default: all.
     pub window: Option<u32>,
+    /// Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    /// has it: by NVLink, and then without crossing rails. Needs `server`. Default: false.
+    pub pxn: Option<bool>,
     /// Bytes from each rank to each in an all-to-all, a list for each rank, instead of `size`. Where they are 0,
     /// nothing is sent.
     pub sizes: Option<Vec<Vec<Bytes>>>,
@@ -539,6 +545,9 @@ pub struct Traces {
     pub chunk: Option<Bytes>,
     /// Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all.
     pub window: Option<u32>,
+    /// Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    /// has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`. Default: false.
+    pub pxn: Option<bool>,
     /// Process groups that the traces name and do not define: a JSON file like `{"1": [0, 1], "2": [2, 3]}`,
     /// relative to the spec's folder, as ASTRA-sim reads it. Default: none.
     pub groups: Option<String>,
