@@ -138,6 +138,26 @@ def test_inside_a_server_messages_take_nvlink(more: dict[str, object]) -> None:
     assert beyond["bytes"].sum() == 8 * 4 * (data + acks)
 
 
+def test_with_pxn_nothing_crosses_rails() -> None:
+    def exchange(**more: object) -> Result:
+        return run(cluster(rails(2, 4), {"kind": "all-to-all", "size": "800 KB", **more}), progress=False)
+
+    def over_spines(of: Result) -> int:
+        return int(of.ports().filter(pl.col("from").str.starts_with("spine"))["bytes"].sum())
+
+    plain, pxn = exchange(), exchange(pxn=True, server=4)
+    # Three messages of 100 KB from each GPU to the other server go to other rails, and then become two each.
+    assert over_spines(plain) > 8 * 3 * 100_000
+    assert over_spines(pxn) == 0
+    assert (plain.flows().height, pxn.flows().height) == (56, 56 + 24)
+    for more, said in (
+        ({"pxn": True}, "in a server of at least 2 ranks; write the ranks of a server"),
+        ({"pxn": True, "server": 3}, "8 ranks are no whole number of servers of 3"),
+    ):
+        with pytest.raises(SpecError, match=said):
+            exchange(**more)
+
+
 def test_rails_that_cannot_be_are_refused() -> None:
     def refused(**more: object) -> str:
         with pytest.raises(SpecError) as error:

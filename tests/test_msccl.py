@@ -1,4 +1,4 @@
-"""Algorithms of MSCCL, from the file to the tables of a run."""
+"""Algorithms of MSCCL and flow tables of SimCCL, from the file to the tables of a run."""
 
 import json
 from pathlib import Path
@@ -9,6 +9,7 @@ from conftest import ROOT, Command
 from fanin import Result, SpecError, graphs, run
 
 RING = ROOT / "examples" / "collectives" / "ring.xml"
+FLOWS = ROOT / "examples" / "collectives" / "flows.csv"
 NETWORK = ROOT / "examples" / "collectives" / "all-reduce.toml"
 
 
@@ -88,3 +89,18 @@ def test_what_is_wrong_is_named(command_here: Command, tmp_path: Path) -> None:
         graphs.spec(RING, NETWORK, groups=broken)
     with pytest.raises(SpecError, match="the file has 4 ranks, and there are 2 hosts"):
         run(star({"kind": "msccl", "file": str(RING), "hosts": ["h0", "h1"]}), progress=False)
+
+
+def test_a_flow_table_takes_what_its_collective_takes(command_here: Command, tmp_path: Path) -> None:
+    assert command_here("check", FLOWS).stdout.endswith("flows.csv: ok, 4 ranks\n")
+    overview = json.loads(command_here("explain", FLOWS, "--json").stdout)["overview"]
+    assert (overview["ranks"], overview["messages"], overview["bytes"]) == (4, 24, 6 << 20)
+    ours = run(star({"kind": "all-reduce", "algorithm": "ring", "size": "1 MiB"}), progress=False)
+    theirs = run(star({"kind": "simccl", "file": str(FLOWS), "send_done": "arrived"}), progress=False)
+    assert job_ps(theirs) == job_ps(ours)
+    # A parent that is not there.
+    broken = tmp_path / "broken.csv"
+    broken.write_text(FLOWS.read_text(encoding="utf-8").replace("RING,3,", "RING,99,"), encoding="utf-8")
+    done = command_here("run", broken, "--network", NETWORK)
+    assert done.returncode != 0
+    assert "broken.csv:6: traffic[0].pattern.file: flow 4 waits for flow 99, which is not in collective all_reduce_1" in done.stderr

@@ -311,7 +311,7 @@ def certify_trace(path: str, config: str) -> str:
 def certify_laws() -> list[tuple[str, str]]:
     """The name of each law of `certify`, and what it says."""
 
-def graphs_kind(path: str) -> Literal["goal", "chakra", "simai", "msccl"] | None:
+def graphs_kind(path: str) -> Literal["goal", "chakra", "simai", "msccl", "simccl"] | None:
     """The kind of a file of graphs; None for other files."""
 
 def network_of(path: str) -> str:

@@ -1,5 +1,5 @@
-"""Graphs of work of many ranks: GOAL schedules, Chakra traces, workloads of SimAI and algorithms of MSCCL, checked,
-timed without packets, and run."""
+"""Graphs of work of many ranks: GOAL schedules, Chakra traces, workloads of SimAI, algorithms of MSCCL and flow tables
+of SimCCL, checked, timed without packets, and run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from fanin.runs import Job, SpecLike
 
 
 def is_one(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a schedule, a trace or an algorithm, by its name, or a workload of SimAI, by its first word."""
+    """Whether a file is a schedule, a trace or an algorithm, by its name, or a workload of SimAI or a flow table of
+    SimCCL, by its first words."""
     return _core.graphs_kind(os.fspath(path)) is not None
 
 
@@ -36,7 +37,8 @@ def spec(
     kind = _core.graphs_kind(os.fspath(graph))
     if kind is None:
         names = "no GOAL schedule (.goal, .bin), no Chakra trace (.et), no algorithm of MSCCL (.xml)"
-        raise _core.SpecError(f"{graph}: {names}, no workload of SimAI, which begins with a policy")
+        others = "no workload of SimAI, which begins with a policy, no flow table of SimCCL, which has flow_id"
+        raise _core.SpecError(f"{graph}: {names}, {others}")
     if not graph.is_file():
         raise _core.SpecError(f"{graph}: there is no such file")
     around = json.loads(_core.network_of(os.fspath(network)))
@@ -79,7 +81,12 @@ def write(
 LONGEST = "100 s"
 """The window of a run that ends with its job."""
 
-OTHERS = {"goal": "a GOAL schedule", "simai": "a workload of SimAI", "msccl": "an algorithm of MSCCL"}
+OTHERS = {
+    "goal": "a GOAL schedule",
+    "simai": "a workload of SimAI",
+    "msccl": "an algorithm of MSCCL",
+    "simccl": "a flow table of SimCCL",
+}
 """What files of graphs other than traces are called."""
 
 

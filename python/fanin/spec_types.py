@@ -860,6 +860,9 @@ class PatternAllToAll(TypedDict, total=False):
     kind: Required[Literal["all-to-all"]]
     placement: Placement
     """Which rank gets which host."""
+    pxn: bool
+    """Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    has it: by NVLink, and then without crossing rails. Needs `server`. Default: false."""
     repeat: int
     """How often it happens, one after another at each rank. Default: once."""
     server: int
@@ -896,6 +899,9 @@ class PatternAllReduce(TypedDict, total=False):
     kind: Required[Literal["all-reduce"]]
     placement: Placement
     """Which rank gets which host."""
+    pxn: bool
+    """Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    has it: by NVLink, and then without crossing rails. Needs `server`. Default: false."""
     repeat: int
     """How often it happens, one after another at each rank. Default: once."""
     server: int
@@ -932,6 +938,9 @@ class PatternAllGather(TypedDict, total=False):
     kind: Required[Literal["all-gather"]]
     placement: Placement
     """Which rank gets which host."""
+    pxn: bool
+    """Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    has it: by NVLink, and then without crossing rails. Needs `server`. Default: false."""
     repeat: int
     """How often it happens, one after another at each rank. Default: once."""
     server: int
@@ -968,6 +977,9 @@ class PatternReduceScatter(TypedDict, total=False):
     kind: Required[Literal["reduce-scatter"]]
     placement: Placement
     """Which rank gets which host."""
+    pxn: bool
+    """Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    has it: by NVLink, and then without crossing rails. Needs `server`. Default: false."""
     repeat: int
     """How often it happens, one after another at each rank. Default: once."""
     server: int
@@ -1004,6 +1016,9 @@ class PatternBroadcast(TypedDict, total=False):
     kind: Required[Literal["broadcast"]]
     placement: Placement
     """Which rank gets which host."""
+    pxn: bool
+    """Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    has it: by NVLink, and then without crossing rails. Needs `server`. Default: false."""
     repeat: int
     """How often it happens, one after another at each rank. Default: once."""
     server: int
@@ -1099,6 +1114,9 @@ class PatternTraining(TypedDict, total=False):
     stage."""
     placement: Placement
     """Which rank gets which host."""
+    pxn: bool
+    """Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`. Default: false."""
     repeat: int
     """Steps, one after another. Default: one."""
     schedule: Schedule
@@ -1159,6 +1177,9 @@ class PatternChakra(TypedDict, total=False):
     kind: Required[Literal["chakra"]]
     placement: Placement
     """Which rank gets which host."""
+    pxn: bool
+    """Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`. Default: false."""
     send_done: SendDone
     """When a send ends."""
     server: int
@@ -1191,6 +1212,9 @@ class PatternSimai(TypedDict, total=False):
     kind: Required[Literal["simai"]]
     placement: Placement
     """Which rank gets which host."""
+    pxn: bool
+    """Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
+    has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`. Default: false."""
     send_done: SendDone
     """When a send ends."""
     server: int
@@ -1217,6 +1241,20 @@ class PatternMsccl(TypedDict, total=False):
     """When a send ends."""
     size: Bytes
     """The vector of a rank in bytes, which the algorithm divides into `nchunksperloop` chunks. Default: 1 MiB."""
+
+
+class PatternSimccl(TypedDict, total=False):
+    """Collectives as a flow table of SimCCL (`.csv`), whose ranks are those of its flows: see graphs.md."""
+
+    file: Required[str]
+    """The file, relative to the spec's folder."""
+    hosts: Sequence[str]
+    """The hosts of the ranks, in order. Default: all."""
+    kind: Required[Literal["simccl"]]
+    placement: Placement
+    """Which rank gets which host."""
+    send_done: SendDone
+    """When a send ends."""
 
 
 Pairs = Literal["random", "one-to-one"]
@@ -1333,6 +1371,7 @@ Pattern = (
     | PatternChakra
     | PatternSimai
     | PatternMsccl
+    | PatternSimccl
     | PatternLong
     | PatternQuery
     | PatternList

@@ -1,9 +1,11 @@
-//! Files of graphs: a GOAL file, the Chakra traces of all ranks, a workload of SimAI, or an algorithm of MSCCL.
+//! Files of graphs: a GOAL file, the Chakra traces of all ranks, a workload of SimAI, an algorithm of MSCCL, or a flow
+//! table of SimCCL.
 
 use crate::chakra::{self, Groups, Trace};
 use crate::goal::Goal;
 use crate::msccl::Algorithm;
 use crate::simai::Workload;
+use crate::simccl::FlowTable;
 use crate::{Error, Errors, Warning};
 use fanin_graph::collectives::Method;
 use fanin_graph::job::{Listed, Wrong};
@@ -98,15 +100,17 @@ pub enum Graphs {
     SimAi(Workload, String),
     /// An algorithm for a vector of some size, and its file.
     Msccl(Algorithm, String),
+    /// Collectives as flows, and their file.
+    SimCcl(FlowTable, String),
 }
 
 /// What the files of graphs are called in a spec.
-pub const KINDS: [&str; 4] = ["goal", "chakra", "simai", "msccl"];
+pub const KINDS: [&str; 5] = ["goal", "chakra", "simai", "msccl", "simccl"];
 
-/// The kind of a file of graphs: by its name, or of a text by its first word.
+/// The kind of a file of graphs: by its name, or of a text by its first words.
 pub fn kind_of(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_str()?.to_lowercase();
-    let [goal, chakra, simai, msccl] = KINDS;
+    let [goal, chakra, simai, msccl, simccl] = KINDS;
     if name.ends_with(".goal") || name.ends_with(".bin") {
         return Some(goal);
     }
@@ -116,9 +120,10 @@ pub fn kind_of(path: &Path) -> Option<&'static str> {
     if name.ends_with(".xml") {
         return Some(msccl);
     }
-    let mut begin = [0; 256];
+    let mut begin = [0; 512];
     let read = crate::input::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut begin)).ok()?;
-    Workload::is_one(&begin[..read]).then_some(simai)
+    let begin = &begin[..read];
+    Workload::is_one(begin).then_some(simai).or(FlowTable::is_one(begin).then_some(simccl))
 }
 
 /// A size was given for a file that says its bytes itself.
@@ -127,7 +132,7 @@ fn without_size(file: String) -> Error {
 }
 
 impl Graphs {
-    /// Opens a GOAL file, a workload, an algorithm for a vector of [`USUAL_SIZE`](crate::msccl::USUAL_SIZE), or the
+    /// Opens a GOAL file, a workload, a flow table, an algorithm for a vector of [`USUAL_SIZE`](crate::msccl::USUAL_SIZE), or the
     /// traces of all ranks by the one of any.
     ///
     /// # Errors
@@ -138,6 +143,9 @@ impl Graphs {
         match kind_of(path) {
             Some("goal") => Ok(Self::Goal(Goal::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
             Some("msccl") => Ok(Self::Msccl(Algorithm::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
+            Some("simccl") => {
+                Ok(Self::SimCcl(FlowTable::read(&crate::input::read(path).map_err(wrong)?, &file)?, file))
+            }
             Some("simai") => Ok(Self::SimAi(Workload::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
             _ => Ok(Self::Chakra(chakra::ranks(path)?, Arc::default())),
         }
@@ -169,7 +177,7 @@ impl Graphs {
     pub fn with_size(self, size: u64) -> Result<Self, Error> {
         match self {
             Self::Msccl(algorithm, file) => Ok(Self::Msccl(algorithm.with_size(size, &file)?, file)),
-            Self::Goal(_, file) | Self::SimAi(_, file) => Err(without_size(file)),
+            Self::Goal(_, file) | Self::SimAi(_, file) | Self::SimCcl(_, file) => Err(without_size(file)),
             Self::Chakra(files, _) => {
                 Err(without_size(files.first().map_or(String::new(), |file| file.display().to_string())))
             }
@@ -183,13 +191,16 @@ impl Graphs {
             Self::Chakra(files, _) => files.len(),
             Self::SimAi(workload, _) => workload.ranks(),
             Self::Msccl(algorithm, _) => algorithm.ranks(),
+            Self::SimCcl(table, _) => table.ranks(),
         }
     }
 
     /// How the nodes of a rank share its slots.
     pub fn rules(&self) -> Rules {
         match self {
-            Self::Goal(..) | Self::SimAi(..) | Self::Msccl(..) => Rules { holds: Holds::Work, first_ready: true },
+            Self::Goal(..) | Self::SimAi(..) | Self::Msccl(..) | Self::SimCcl(..) => {
+                Rules { holds: Holds::Work, first_ready: true }
+            }
             Self::Chakra(..) => Rules { holds: Holds::WorkAndSends, first_ready: false },
         }
     }
@@ -209,6 +220,7 @@ impl Graphs {
             }
             Self::SimAi(workload, _) => Ok(workload.sources().into_iter().map(|nodes| Box::new(nodes) as _).collect()),
             Self::Msccl(of, _) => Ok(of.sources().into_iter().map(|nodes| Box::new(nodes) as _).collect()),
+            Self::SimCcl(table, _) => Ok(table.sources().into_iter().map(|nodes| Box::new(nodes) as _).collect()),
         }
     }
 
@@ -247,7 +259,7 @@ impl Graphs {
     pub fn interfaces(&self) -> u32 {
         match self {
             Self::Goal(goal, _) => goal.interfaces(),
-            Self::Chakra(..) | Self::SimAi(..) | Self::Msccl(..) => 1,
+            Self::Chakra(..) | Self::SimAi(..) | Self::Msccl(..) | Self::SimCcl(..) => 1,
         }
     }
 
@@ -315,6 +327,7 @@ impl Graphs {
             Self::Chakra(files, _) => Error { file: files[rank as usize].display().to_string(), line: 0, what },
             Self::SimAi(workload, file) => Error { file: file.clone(), line: workload.name(id).1, what },
             Self::Msccl(algorithm, file) => Error { file: file.clone(), line: algorithm.name(rank, id).1, what },
+            Self::SimCcl(table, file) => Error { file: file.clone(), line: table.name(rank, id).1, what },
         }
     }
 
@@ -323,6 +336,7 @@ impl Graphs {
             Self::Goal(goal, _) => goal.name(rank, id),
             Self::SimAi(workload, _) => workload.name(id).0,
             Self::Msccl(algorithm, _) => algorithm.name(rank, id).0,
+            Self::SimCcl(table, _) => table.name(rank, id).0,
             Self::Chakra(files, _) => match Trace::open(&files[rank as usize], rank).and_then(|trace| trace.find(id)) {
                 Ok(Some((name, byte))) => format!("node {id} ({name}, byte {byte})"),
                 _ => format!("node {id}"),

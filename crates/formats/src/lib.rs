@@ -16,6 +16,7 @@ pub mod msccl;
 pub mod pcapng;
 pub mod perfetto;
 pub mod simai;
+pub mod simccl;
 pub mod tables;
 mod text;
 

@@ -217,7 +217,8 @@ fn works(flows: &[Flow], names: &[String], csv: &Csv<'_>) -> Result<Vec<Vec<Work
         *next = at + 1;
         for parent in &flow.parents {
             let name = &names[flow.collective as usize];
-            let (of, wait) = (format!("flow {} waits for flow {parent}", flow.id), "a flow starts where its parents end");
+            let (of, wait) =
+                (format!("flow {} waits for flow {parent}", flow.id), "a flow starts where its parents end");
             let found = arrivals.get(&(flow.collective, *parent));
             let (rank, node) =
                 found.ok_or_else(|| csv.error(flow.line, format!("{of}, which is not in collective {name}")))?;
@@ -291,7 +292,7 @@ mod tests {
         let sends: Vec<(u32, u64)> = job.sends().map(|(from, _, _, bytes)| (from, bytes)).collect();
         assert_eq!(sends.iter().map(|(_, bytes)| bytes).sum::<u64>(), 67);
         // A message takes 1,000 ns, and 1 ns for each byte but the first.
-        let parameters = Parameters { latency: 1000, overhead: 0, gap: 0, per_byte: 1.0, ..Parameters::default() };
+        let parameters = Parameters::parse("L=1000,o=0,g=0,G=1,O=0,S=65535").unwrap();
         let (finish, wrong) = fanin_graph::loggp::finish(&mut table.sources(), parameters, 100).unwrap();
         assert!(wrong.is_empty());
         // Two rounds of 1,009 ns; then rank 2 waits for the flow of the second collective.
@@ -303,8 +304,11 @@ mod tests {
     fn each_wrong_line_says_what_is_wrong() {
         for (rows, said) in [
             ("ar,0,8,1,2,0,0,0,1,4,0,1,RING,7,\n", "f.csv:2: flow 0 waits for flow 7, which is not in collective ar"),
-            ("ar,0,8,1,2,0,0,0,1,4,0,1,RING,,\nar,0,8,1,2,0,1,0,1,4,1,2,RING,0,\n", "f.csv:3: flow 1 waits for flow 0, \
-              which arrives at rank 1 and not at 0; a flow starts where its parents end"),
+            (
+                "ar,0,8,1,2,0,0,0,1,4,0,1,RING,,\nar,0,8,1,2,0,1,0,1,4,1,2,RING,0,\n",
+                "f.csv:3: flow 1 waits for flow 0, \
+              which arrives at rank 1 and not at 0; a flow starts where its parents end",
+            ),
             ("ar,0,8,1,2,0,0,0,1,4,0,1,RING,1:2,\n", "f.csv:2: parent_flow_ids has \"1:2\"; write numbers of flows"),
             ("ar,0,8,1,2,0,0,0,0,4,0,1,RING,,\n", "f.csv:2: flow 0 goes from rank 0 to itself"),
             ("ar,0,8,1,2,0,0,0,1,0,0,1,RING,,\n", "f.csv:2: flow 0 has no bytes"),

@@ -49,6 +49,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "goal", run: fanin_formats::goal::fuzz, seeds: schedules },
     Target { name: "simai", run: fanin_formats::simai::fuzz, seeds: || texts(&[WORKLOAD]) },
     Target { name: "msccl", run: fanin_formats::msccl::fuzz, seeds: || texts(&[ALGORITHM]) },
+    Target { name: "simccl", run: fanin_formats::simccl::fuzz, seeds: || texts(&[SIMCCL]) },
     Target { name: "simai-topology", run: fanin_formats::simai::fuzz_topology, seeds: || texts(&[CLUSTER]) },
     Target { name: "astra-sim-network", run: fanin_formats::astra_sim::fuzz, seeds: || texts(&[OF_ASTRA_SIM]) },
     Target { name: "chakra", run: fanin_formats::chakra::fuzz, seeds: traces },
@@ -182,6 +183,9 @@ first -1 10 ALLREDUCE 100 20 ALLGATHER 200 30 REDUCESCATTER 300 1
 second -1 40 ALLTOALL_EP 64 50 NONE 0 60 ALLREDUCE_DP_EP 400 0
 ";
 /// Two GPUs that add what they have.
+const SIMCCL: &str = "collective,flow_id,src,dest,flow_size,chunk_id,parent_flow_ids\n\
+    a,0,0,1,10,0,\na,1,1,0,10,1,0\nb,0,0,1,7,0,\nb,1,1,0,5,1,\"0;0\"\n";
+
 const ALGORITHM: &str = r#"<?xml version="1.0"?>
 <!-- both at once -->
 <algo name="pair" nchunksperloop="2" ngpus="2">

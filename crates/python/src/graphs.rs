@@ -1,4 +1,5 @@
-//! Graphs of work: GOAL schedules, Chakra traces, workloads of SimAI and algorithms of MSCCL.
+//! Graphs of work: GOAL schedules, Chakra traces, workloads of SimAI, algorithms of MSCCL and flow
+//! tables of SimCCL.
 
 use crate::errors::SpecError;
 use fanin_experiment::explain::longest;
@@ -19,7 +20,7 @@ fn open(path: &Path, groups: Option<&Path>) -> PyResult<Graphs> {
     groups.map_or(Ok(graphs.clone()), |groups| graphs.with_groups(groups)).map_err(refused)
 }
 
-/// The kind of a file of graphs: "goal", "chakra", "simai" or "msccl"; None for others.
+/// The kind of a file of graphs: "goal", "chakra", "simai", "msccl" or "simccl"; None for others.
 #[pyfunction]
 pub fn graphs_kind(path: PathBuf) -> Option<&'static str> {
     graphs::kind_of(&path)

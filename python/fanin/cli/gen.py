@@ -219,7 +219,7 @@ def job(
         typer.Argument(
             metavar="FILE",
             help="A spec with a collective, .toml or .json; a GOAL schedule; the Chakra trace of any rank; a workload "
-            "of SimAI; or an algorithm of MSCCL.",
+            "of SimAI; an algorithm of MSCCL; or a flow table of SimCCL.",
             show_default=False,
         ),
     ],

@@ -61,8 +61,8 @@ class Where:
         typer.Option(
             "--network",
             metavar="NET",
-            help="The network of a GOAL schedule, of Chakra traces, of a workload of SimAI or of an algorithm of "
-            "MSCCL: a spec, a file with its table network, or a topology file of SimAI, ASTRA-sim (.yml), ns-3 or "
+            help="The network of a GOAL schedule, of Chakra traces, of a workload of SimAI, of an algorithm of "
+            "MSCCL or of a flow table of SimCCL: a spec, a file with its table network, or a topology file of SimAI, ASTRA-sim (.yml), ns-3 or "
             "htsim.",
         ),
     ] = None
@@ -121,7 +121,7 @@ def _given(file: Path, where: Where) -> SpecLike:
         return file
     from fanin import graphs
 
-    kinds = "a GOAL schedule, a Chakra trace, a workload of SimAI or an algorithm of MSCCL"
+    kinds = "a GOAL schedule, a Chakra trace, a workload of SimAI, an algorithm of MSCCL or a flow table of SimCCL"
     need(graphs.is_one(file), f"--network: it goes with {kinds}, and {file} is none of these")
     return graphs.spec(file, network, groups=where.groups)
 
@@ -148,8 +148,8 @@ def run(
 ) -> None:
     """Run one spec; print its summary and leave a run folder.
 
-    A GOAL schedule (.goal, .bin), the Chakra traces of all ranks given the one of any (.et), a workload of SimAI, or an
-    algorithm of MSCCL (.xml) for 1 MiB runs with --network.
+    A GOAL schedule (.goal, .bin), the Chakra traces of all ranks given the one of any (.et), a workload of SimAI, a
+    flow table of SimCCL, or an algorithm of MSCCL (.xml) for 1 MiB runs with --network.
     Files of other simulators run with fanin run-hpcc, run-htsim and run-uec, also written fanin run --hpcc, --htsim and
     --uec.
 

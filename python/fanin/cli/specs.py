@@ -138,8 +138,8 @@ def check(
     --uec-options.
 
     Of a GOAL schedule (.goal, .bin), of the Chakra traces of all ranks given the one of any (.et), of a workload of
-    SimAI, or of an algorithm of MSCCL (.xml), find what could not run: nodes that wait for each other, receives without
-    a send, sizes and collectives that differ.
+    SimAI, of a flow table of SimCCL, or of an algorithm of MSCCL (.xml), find what could not run: nodes that wait for
+    each other, receives without a send, sizes and collectives that differ.
 
     \b
     Examples:
@@ -216,9 +216,9 @@ def explain(
     on ours, and whether PFC could act at all. With --uec, show it of a connection matrix of uet-htsim.
 
     Of a GOAL schedule (.goal, .bin), of the Chakra traces of all ranks given the one of any (.et), of a workload of
-    SimAI, or of an algorithm of MSCCL (.xml) for 1 MiB, show its ranks, messages, groups and critical path. With
-    --loggp and the parameters L, o, g, G, O (ns) and S (bytes), messages of that path take their time, and it shows
-    when each rank of a schedule has finished, equal to LogGOPSim.
+    SimAI, of a flow table of SimCCL, or of an algorithm of MSCCL (.xml) for 1 MiB, show its ranks, messages, groups and
+    critical path. With --loggp and the parameters L, o, g, G, O (ns) and S (bytes), messages of that path take their
+    time, and it shows when each rank of a schedule has finished, equal to LogGOPSim.
 
     \b
     Examples:

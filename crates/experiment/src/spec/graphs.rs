@@ -31,7 +31,8 @@ pub(super) fn is_graph(pattern: &Pattern) -> bool {
         | Pattern::Goal { .. }
         | Pattern::Chakra(_)
         | Pattern::SimAi(_)
-        | Pattern::Msccl { .. } => true,
+        | Pattern::Msccl { .. }
+        | Pattern::SimCcl { .. } => true,
         _ => false,
     }
 }
@@ -103,6 +104,12 @@ impl One<'_, '_> {
                     return None;
                 }
                 let graphs = self.file(file, |graphs| graphs.with_size(size).map_err(|error| ("size", error)))?;
+                let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
+                let job = self.job_of(&graphs, Slots::None, *send_done, &Method::default())?;
+                Some(Graph { job: Arc::new(job), hosts })
+            }
+            Pattern::SimCcl { file, hosts, placement, send_done } => {
+                let graphs = self.file(file, Ok)?;
                 let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
                 let job = self.job_of(&graphs, Slots::None, *send_done, &Method::default())?;
                 Some(Graph { job: Arc::new(job), hosts })

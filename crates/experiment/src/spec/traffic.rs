@@ -199,7 +199,7 @@ impl One<'_, '_> {
             ecn,
             endpoint: endpoint?,
             spraying: None,
-            overhead: if over_tcp.is_some() { traffic.tcp.overhead } else { Time::ZERO },
+            overhead: if over_tcp.is_some() { traffic.tcp.overhead } else { traffic.rdma.overhead },
             tcp: over_tcp,
         })
     }
@@ -430,7 +430,8 @@ impl One<'_, '_> {
             | Pattern::Goal { .. }
             | Pattern::Chakra(_)
             | Pattern::SimAi(_)
-            | Pattern::Msccl { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
+            | Pattern::Msccl { .. }
+            | Pattern::SimCcl { .. } => workload::Pattern::Graph(self.graph(&mut traffic.pattern, setting)?),
             Pattern::Pipeline { .. } => workload::Pattern::Graph(self.pipeline(&traffic.pattern, setting)?),
             Pattern::Training { .. } => workload::Pattern::Graph(self.training(&traffic.pattern, setting)?),
             Pattern::Long { pairs, count, spread, senders, receivers, inter_rack_only } => {
@@ -552,6 +553,7 @@ impl One<'_, '_> {
             | Pattern::Chakra(_)
             | Pattern::SimAi(_)
             | Pattern::Msccl { .. }
+            | Pattern::SimCcl { .. }
             | Pattern::Query { .. }
             | Pattern::List { .. }
             | Pattern::Hpcc { .. }

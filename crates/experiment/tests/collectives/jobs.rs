@@ -1,6 +1,6 @@
 //! Several jobs: where their ranks are, when they start, and ranks that are slow.
 
-use super::{arrived, run_spec, star};
+use super::{arrived, run_spec, spec, star};
 use fanin_experiment::{Outcome, Spec};
 use fanin_record::{SizeRange, summarise};
 use std::path::Path;
@@ -130,4 +130,15 @@ fn a_tree_of_messages_takes_what_it_took_as_triggers() {
     let found = arrived(&star(15, ("400 Gbps", "500 ns"), (4096, 62, 66), &pattern));
     std::fs::remove_file(&file).expect("the schedule");
     assert_eq!(found, (70_372_440, 28 * bytes));
+}
+
+#[test]
+fn the_delay_of_a_message_in_its_host_comes_before_each_of_them() {
+    let topology = "{ kind = \"star\", hosts = 4, link = \"100 Gbps\", delay = \"1 us\" }";
+    let pattern = "{ kind = \"all-reduce\", algorithm = \"ring\", size = \"400 KB\" }";
+    let plain = spec(topology, "payload = \"4096 B\"", pattern, false);
+    let delayed = plain.replace("rdma = { ", "rdma = { overhead = \"2 us\", ");
+    let (first, bytes) = arrived(&plain);
+    // Six rounds, each after the one before; an ACK of 66 B no longer leaves ahead of the next message.
+    assert_eq!(arrived(&delayed), (first + 6 * 2_000_000 - 5 * 5_280, bytes));
 }

@@ -8,6 +8,7 @@ mod flows;
 mod links;
 mod sizes;
 
+pub(crate) use csv::Csv;
 pub use flows::{FlowRow, FlowTable};
 pub use links::{LinkRow, LinkTable};
 pub use sizes::{fuzz_sizes, read_sizes};

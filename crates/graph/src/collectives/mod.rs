@@ -118,7 +118,8 @@ pub fn plan(operation: Operation, ranks: u32, bytes: u64, method: &Method) -> Re
         (false, _) => None,
         (true, Some(server)) if server > 1 && ranks.is_multiple_of(server) => Some(server),
         (true, server) => {
-            let of = server.map_or("no number of ranks of a server".to_string(), |server| format!("servers of {server}"));
+            let of =
+                server.map_or("no number of ranks of a server".to_string(), |server| format!("servers of {server}"));
             return Err(format!("pxn needs servers of equal size and at least 2, and there are {ranks} ranks in {of}"));
         }
     };

@@ -178,7 +178,8 @@ fn an_all_to_all_has_a_size_for_each_pair_and_sends_nothing_where_it_is_0() {
     for (algorithm, window) in [("direct", None), ("direct", Some(2)), ("rotation", None), ("ring", None)] {
         for (channels, chunk) in [(1, None), (2, None), (1, Some(2))] {
             let server = Some(2).filter(|_| algorithm != "ring");
-            let method = Method { algorithm: Some(algorithm), channels, chunk, server, window, sizes: Some(&sizes), pxn: false };
+            let method =
+                Method { algorithm: Some(algorithm), channels, chunk, server, window, sizes: Some(&sizes), pxn: false };
             let plan = plan(Operation::AllToAll, 4, 13, &method).unwrap();
             check_order(&plan, 4);
             assert!(plan.transfers.iter().all(|transfer| transfer.bytes > 0));
@@ -226,7 +227,8 @@ fn what_is_for_another_server_goes_on_the_rail_of_its_receiver() {
             let more = plain.transfers.iter().filter(|t| !same(t)).count();
             assert_eq!(relayed.transfers.len(), plain.transfers.len() + more, "{}", algorithm.name);
             // What leaves the servers is what left them before.
-            let out = |plan: &Plan| plan.transfers.iter().filter(|t| t.from / 4 != t.to / 4).map(|t| t.bytes).sum::<u64>();
+            let out =
+                |plan: &Plan| plan.transfers.iter().filter(|t| t.from / 4 != t.to / 4).map(|t| t.bytes).sum::<u64>();
             assert_eq!(out(&relayed), out(&plain), "{}", algorithm.name);
         }
     }

@@ -215,6 +215,18 @@ pub enum Pattern {
         /// When a send ends.
         send_done: Option<SendDone>,
     },
+    /// Collectives as a flow table of SimCCL (`.csv`), whose ranks are those of its flows: see graphs.md.
+    #[serde(rename = "simccl")]
+    SimCcl {
+        /// The file, relative to the spec's folder.
+        file: String,
+        /// The hosts of the ranks, in order. Default: all.
+        hosts: Option<Vec<String>>,
+        /// Which rank gets which host.
+        placement: Option<Placement>,
+        /// When a send ends.
+        send_done: Option<SendDone>,
+    },
     /// A fixed set of long flows, each from a different sender. Their number is the load divided by a host's rate, or
     /// `count`; with one-to-one pairs it is the number of senders.
     Long {

@@ -59,6 +59,8 @@ pub struct Rdma {
     /// answers overlap, but those of a queue pair leave in their order. CNPs and credits do not wait: the NIC sends
     /// them. Default: none, the NIC answers by itself.
     pub cpu_time: Option<CpuTime>,
+    /// Delay of a message in its sending host before the NIC gets it: what software, the NIC or a GPU takes for each.
+    pub overhead: Time,
 }
 
 /// CPU time of a host.
