@@ -113,9 +113,9 @@ def _posted(work: Path, repeat: int) -> Measured:
     source = ROOT / "crates" / "backend"
     spec, program = work / "posted.toml", work / "program"
     spec.write_text(SPEC.replace("PATTERN", POSTED), encoding="utf-8")
-    line = ["cc", "-O2", f"-I{source}/include", f"{source}/tests/program.c", "-o", program, LIBRARY]
+    line = ["cc", "-O2", f"-I{source}/include", f"{source}/tests/program.c", "-o", str(program), str(LIBRARY)]
     subprocess.run([*line, f"-Wl,-rpath,{LIBRARY.parent}"], check=True)
-    command = [program, spec.name, "", str(BLOCK)]
+    command = [str(program), spec.name, "", str(BLOCK)]
     used = []
     for _ in range(repeat):
         shutil.rmtree(work / "runs" / "posted", ignore_errors=True)

@@ -128,7 +128,7 @@ def test_what_cannot_run_is_an_error(command_here: Command, tmp_path: Path) -> N
 
     network = ("--network", EXAMPLE)
     assert "a (line 3) and b (line 4) wait for each other" in refused(DATA / "bad" / "goal_cycle.goal", *network)
-    assert "--network: it goes with a GOAL schedule, a Chakra trace, a workload of SimAI or an algorithm" in refused(
+    assert "--network: it goes with a GOAL schedule, a Chakra trace, a workload of SimAI, an algorithm" in refused(
         EXAMPLE, *network
     )
     assert "it has no table network" in refused(DATA / "goal" / "gather_8_4096.goal", "--network", "empty.toml")

@@ -218,6 +218,7 @@ FILES = {
     "step.goal": "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 0\n}\nrank 1 {\nl1: recv 8b from 0 tag 0\n}\n",
     "layers.txt": "DATA all_gpus: 4\n1\nlayer -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 4096 0\n",
     "ring.xml": (ROOT / "examples" / "collectives" / "ring.xml").read_text(encoding="utf-8"),
+    "flow-table.csv": "flow_id,src,dest,flow_size,parent_flow_ids\n0,0,1,8,\n1,1,0,8,0\n",
     "matrix.cm": "Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1000\n",
 }
 """The files that the examples name."""

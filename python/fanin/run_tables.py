@@ -170,8 +170,8 @@ class RunTables:
     def ranks(self) -> pl.DataFrame:
         """One row per rank of a job: its times of computation, of exposed communication and of neither.
 
-        Empty where no traffic is a collective or has a job from a file (GOAL, Chakra, SimAI, SimCCL, MSCCL), and for a folder
-        of an earlier version.
+        Empty where no traffic is a collective or has a job from a file (GOAL, Chakra, SimAI, SimCCL, MSCCL), and for a
+        folder of an earlier version.
         """
         return self._table("ranks")
 

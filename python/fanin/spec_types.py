@@ -1449,6 +1449,8 @@ class Rdma(TypedDict, total=False):
     nack_threshold: int
     """`recovery = "selective-repeat"` or `"irn"`: recovery begins with this many NACKs in a row for the same expected
     byte. More than 1 is for networks that reorder. Default: 1. At least 1."""
+    overhead: Time
+    """Delay of a message in its sending host before the NIC gets it: what software, the NIC or a GPU takes for each."""
     pacing_credit: Bytes
     """Bytes that a paced flow may make up for when it could not send in time, because of other flows of its host or of
     its window, as the scheduler of HPCC's NIC does (HPCC section 4.2). With 0 B each packet restarts the pacing, as in

@@ -6,14 +6,11 @@
 //! collective at a rank with the last of its receives there, or of its sends where it has no receives. Nothing here
 //! acts on another host, so a network may be cut; but where sends end as their messages arrive.
 
-use crate::clock::{START_POSTED, kind, source};
 use crate::graph_records::{CollectiveRecord, GraphRecords, RankRecord};
-use crate::sim::Simulation;
-use fanin_engine::EventQueue;
 use fanin_graph::critical::{NEVER, Ran};
 use fanin_graph::job::{PartsAt, SendEnds, Step};
 use fanin_graph::{Host, Job, Kind, Message, Next, UnderWay};
-use fanin_units::{MessageId, Time};
+use fanin_units::Time;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
@@ -230,19 +227,6 @@ impl Graphs {
             into.ran.push(rank.ran);
             into.collectives.extend(rank.collectives);
             into.ranks.push(RankRecord { unfinished: rank.left as u64, ..rank.record });
-        }
-    }
-}
-
-impl<Q: EventQueue> Simulation<Q> {
-    /// Nodes end and start by themselves, and messages are posted.
-    pub(crate) fn step_graphs(&mut self, now: Time) {
-        self.world.net.core_mut().clock.advance_to(now);
-        self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.step(now));
-        while let Some(message) = self.world.messages.graphs_mut().and_then(Graphs::next_post) {
-            // As if it were posted by an event.
-            self.world.net.core_mut().clock.set_cause(source(kind::START, message));
-            self.start_message(MessageId(message), START_POSTED);
         }
     }
 }

@@ -9,6 +9,7 @@
 //! Deadlock: [`deadlock`] (proof), `cyclic.rs` (detection at run time).
 #![forbid(unsafe_code)]
 
+mod actors;
 mod alone;
 mod buffers;
 mod caller;

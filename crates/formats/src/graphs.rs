@@ -132,21 +132,27 @@ fn without_size(file: String) -> Error {
 }
 
 impl Graphs {
-    /// Opens a GOAL file, a workload, a flow table, an algorithm for a vector of [`USUAL_SIZE`](crate::msccl::USUAL_SIZE), or the
-    /// traces of all ranks by the one of any.
+    /// Opens a GOAL file, a workload, a flow table, an algorithm for a vector of
+    /// [`USUAL_SIZE`](crate::msccl::USUAL_SIZE), or the traces of all ranks by the one of any.
     ///
     /// # Errors
     /// The file cannot be read, or a trace is missing.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::open_as(kind_of(path).unwrap_or("chakra"), path)
+    }
+
+    /// The same of a file that is said to be of one of the [`KINDS`].
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and the file is of another kind.
+    pub fn open_as(kind: &str, path: &Path) -> Result<Self, Error> {
         let file = path.display().to_string();
         let wrong = |cause: std::io::Error| Error { file: file.clone(), line: 0, what: cause.to_string() };
-        match kind_of(path) {
-            Some("goal") => Ok(Self::Goal(Goal::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
-            Some("msccl") => Ok(Self::Msccl(Algorithm::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
-            Some("simccl") => {
-                Ok(Self::SimCcl(FlowTable::read(&crate::input::read(path).map_err(wrong)?, &file)?, file))
-            }
-            Some("simai") => Ok(Self::SimAi(Workload::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
+        match kind {
+            "goal" => Ok(Self::Goal(Goal::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
+            "msccl" => Ok(Self::Msccl(Algorithm::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
+            "simccl" => Ok(Self::SimCcl(FlowTable::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
+            "simai" => Ok(Self::SimAi(Workload::read(&crate::input::read(path).map_err(wrong)?, &file)?, file)),
             _ => Ok(Self::Chakra(chakra::ranks(path)?, Arc::default())),
         }
     }

@@ -62,8 +62,8 @@ class Where:
             "--network",
             metavar="NET",
             help="The network of a GOAL schedule, of Chakra traces, of a workload of SimAI, of an algorithm of "
-            "MSCCL or of a flow table of SimCCL: a spec, a file with its table network, or a topology file of SimAI, ASTRA-sim (.yml), ns-3 or "
-            "htsim.",
+            "MSCCL or of a flow table of SimCCL: a spec, a file with its table network, or a topology file of SimAI, "
+            "ASTRA-sim (.yml), ns-3 or htsim.",
         ),
     ] = None
 

@@ -89,27 +89,28 @@ impl One<'_, '_> {
             }
             Pattern::Goal { file, hosts, placement, slow, slots, send_done } => {
                 let slots = *slots.get_or_insert(Slots::Cpu);
-                let graphs = self.file(file, Ok)?;
+                let graphs = self.file("goal", file, Ok)?;
                 let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
                 let job = self.job_of(&graphs, slots, *send_done, &Method::default())?;
                 let job = self.slowed(job, slow.as_ref())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
-            Pattern::Chakra(of) => self.traces(of, Slots::AstraSim, setting),
-            Pattern::SimAi(of) => self.traces(of, Slots::None, setting),
+            Pattern::Chakra(of) => self.traces("chakra", of, Slots::AstraSim, setting),
+            Pattern::SimAi(of) => self.traces("simai", of, Slots::None, setting),
             Pattern::Msccl { file, size, hosts, placement, send_done } => {
                 let size = size.get_or_insert(Bytes(USUAL_SIZE)).get();
                 if size > LARGEST {
                     self.fail("pattern.size", format!("{} is too large", Bytes(size)), "write at most 2^50 B");
                     return None;
                 }
-                let graphs = self.file(file, |graphs| graphs.with_size(size).map_err(|error| ("size", error)))?;
+                let graphs =
+                    self.file("msccl", file, |graphs| graphs.with_size(size).map_err(|error| ("size", error)))?;
                 let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
                 let job = self.job_of(&graphs, Slots::None, *send_done, &Method::default())?;
                 Some(Graph { job: Arc::new(job), hosts })
             }
             Pattern::SimCcl { file, hosts, placement, send_done } => {
-                let graphs = self.file(file, Ok)?;
+                let graphs = self.file("simccl", file, Ok)?;
                 let hosts = self.placed(hosts, *placement, Some(("the file has", graphs.ranks())), setting)?;
                 let job = self.job_of(&graphs, Slots::None, *send_done, &Method::default())?;
                 Some(Graph { job: Arc::new(job), hosts })
@@ -119,13 +120,13 @@ impl One<'_, '_> {
     }
 
     /// The job of files whose collectives are carried out here.
-    fn traces(&mut self, of: &mut Traces, usual: Slots, setting: &Setting<'_>) -> Option<Graph> {
+    fn traces(&mut self, kind: &str, of: &mut Traces, usual: Slots, setting: &Setting<'_>) -> Option<Graph> {
         let Traces { file, groups, hosts, placement, slow, slots, send_done, .. } = of;
         let slots = *slots.get_or_insert(usual);
         self.known(of.algorithm.as_deref())?;
         let method = self.method((of.algorithm.as_deref(), of.window), (of.server, of.pxn), of.channels, of.chunk)?;
         let groups = groups.as_mut().map(|groups| self.named(groups));
-        let graphs = self.file(file, |graphs| match &groups {
+        let graphs = self.file(kind, file, |graphs| match &groups {
             Some(groups) => graphs.with_groups(groups).map_err(|error| ("groups", error)),
             None => Ok(graphs),
         })?;
@@ -246,14 +247,15 @@ impl One<'_, '_> {
         path
     }
 
-    /// The graphs in the file of a pattern, `with` what other keys say; an error there has the key.
+    /// The graphs in the file of a pattern of this kind, `with` what other keys say; an error there has the key.
     fn file(
         &mut self,
+        kind: &str,
         file: &mut String,
         with: impl FnOnce(Graphs) -> Result<Graphs, (&'static str, fanin_formats::Error)>,
     ) -> Option<Graphs> {
         let path = self.named(file);
-        let graphs = match Graphs::open(&path).map_err(|error| ("file", error)).and_then(with) {
+        let graphs = match Graphs::open_as(kind, &path).map_err(|error| ("file", error)).and_then(with) {
             Ok(graphs) => graphs,
             Err((key, error)) => {
                 let key = format!("{}.pattern.{key}", self.path);

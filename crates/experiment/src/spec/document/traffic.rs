@@ -178,8 +178,9 @@ pub enum Pattern {
         chunk: Option<Bytes>,
         /// Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all.
         window: Option<u32>,
-        /// Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
-        /// has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`. Default: false.
+        /// Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's
+        /// PXN has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`.
+        /// Default: false.
         pxn: Option<bool>,
     },
     /// The work of a GOAL schedule, as text (`.goal`) or in the binary form of LogGOPSim, ATLAHS and HTSIM (`.bin`).
@@ -558,7 +559,8 @@ pub struct Traces {
     /// Peers to which a rank sends at once, of collectives whose algorithm is "direct". Default: all.
     pub window: Option<u32>,
     /// Whether what is for another server's rank goes over the rank of the own server on its rail first, as NCCL's PXN
-    /// has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`. Default: false.
+    /// has it: by NVLink, and then without crossing rails. Groups with whole servers do. Needs `server`. Default:
+    /// false.
     pub pxn: Option<bool>,
     /// Process groups that the traces name and do not define: a JSON file like `{"1": [0, 1], "2": [2, 3]}`,
     /// relative to the spec's folder, as ASTRA-sim reads it. Default: none.
