@@ -9,7 +9,6 @@
 //! Deadlock: [`deadlock`] (proof), `cyclic.rs` (detection at run time).
 #![forbid(unsafe_code)]
 
-mod actors;
 mod alone;
 mod buffers;
 mod caller;
@@ -41,6 +40,7 @@ pub mod pauses;
 pub mod pfc;
 mod plan;
 pub mod port;
+mod posting;
 mod probes;
 mod query;
 mod queue;

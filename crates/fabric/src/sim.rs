@@ -147,6 +147,10 @@ impl<Q: EventQueue> Simulation<Q> {
     fn run_with_actors(&mut self, until: Time, budget: u64) -> bool {
         let mut left = budget.max(1);
         'due: loop {
+            if left == 0 {
+                self.pack_messages();
+                return false;
+            }
             let to = until.min(self.loader.loaded_to);
             let due = self.world.messages.acts_at();
             let limit = to.min(due.saturating_add(Time::from_ps(1)));
@@ -155,31 +159,35 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.world.net.core_mut().probes.totals.events += 1;
                 self.handle(event);
                 left -= 1;
-                if left == 0 {
-                    self.pack_messages();
-                    return false;
-                }
-                if self.world.messages.reached_graphs {
-                    self.world.messages.reached_graphs = false;
+                if left == 0 || std::mem::take(&mut self.world.messages.reached_graphs) {
                     continue 'due;
                 }
             }
             if due < to {
-                if self.tell(due) {
+                if let Some(caller) = self.world.messages.caller() {
+                    caller.tell(due);
+                    self.world.net.core_mut().clock.advance_to(due);
                     return false;
                 }
                 self.step_graphs(due);
                 left -= 1;
-                if left == 0 {
-                    self.pack_messages();
-                    return false;
-                }
             } else if to == until {
                 self.world.net.core_mut().clock.advance_to(until.min(Time::from_ps(u64::MAX - 1)));
                 return true;
             } else {
                 self.load_more();
             }
+        }
+    }
+
+    /// Nodes end and start by themselves, and messages are posted.
+    fn step_graphs(&mut self, now: Time) {
+        self.world.net.core_mut().clock.advance_to(now);
+        self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.step(now));
+        while let Some(message) = self.world.messages.graphs_mut().and_then(Graphs::next_post) {
+            // As if it were posted by an event.
+            self.world.net.core_mut().clock.set_cause(source(kind::START, message));
+            self.start_message(MessageId(message), START_POSTED);
         }
     }
 

@@ -1,9 +1,8 @@
-//! Who acts when all events of an instant have happened: nodes of graphs, and a program outside that posts messages.
+//! What a program outside asks of a simulation: it posts messages, and learns what happens.
 
 use crate::caller::News;
 use crate::clock::{START_POSTED, kind, source};
 use crate::config::Message;
-use crate::graphs::Graphs;
 use crate::sim::Simulation;
 use fanin_engine::EventQueue;
 use fanin_units::{MessageId, Time};
@@ -12,25 +11,6 @@ use fanin_units::{MessageId, Time};
 const PACK_EVERY: usize = 1 << 14;
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// Nodes end and start by themselves, and messages are posted.
-    pub(crate) fn step_graphs(&mut self, now: Time) {
-        self.world.net.core_mut().clock.advance_to(now);
-        self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.step(now));
-        while let Some(message) = self.world.messages.graphs_mut().and_then(Graphs::next_post) {
-            // As if it were posted by an event.
-            self.world.net.core_mut().clock.set_cause(source(kind::START, message));
-            self.start_message(MessageId(message), START_POSTED);
-        }
-    }
-
-    /// All events of this instant have happened: the program outside is told, if there is one.
-    pub(crate) fn tell(&mut self, now: Time) -> bool {
-        let Some(caller) = self.world.messages.caller() else { return false };
-        caller.tell(now);
-        self.world.net.core_mut().clock.advance_to(now);
-        true
-    }
-
     /// From now on a program outside posts messages, before any event has run; there are no others.
     pub fn expect_posts(&mut self) {
         self.world.messages.set_caller();
