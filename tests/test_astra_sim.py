@@ -58,7 +58,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built = tmp_path_factory.mktemp("astra-sim")
     cmake = ["cmake", "-DFETCHCONTENT_TRY_FIND_PACKAGE_MODE=ALWAYS", f"-DASTRA_SIM={Path(CHECKOUT).resolve()}"]
     for command in (
-        ["cargo", "build", "--locked", "--release", "--quiet", "--package", "fanin-backend"],
+        ["make", "library"],
         [*cmake, "-S", "bindings/astra-sim", "-B", str(built)],
         ["cmake", "--build", str(built), "-j", "2"],
     ):

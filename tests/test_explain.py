@@ -3,11 +3,13 @@
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from fanin import SpecError
+from fanin.drawing import draw
 from fanin.explanation import count, duration, explain, percent, rate, size, table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -92,3 +94,34 @@ def test_numbers_are_shown_with_three_digits() -> None:
         "2 h",
     ]
     assert [percent(0.16149), percent(1)] == ["16.1 %", "100 %"]
+
+
+def test_a_network_is_drawn_by_kinds_of_nodes(tmp_path: Path) -> None:
+    rails = {"kind": "rails", "servers": 4, "gpus": 8, "spines": 4, "link": "400 Gbps", "delay": "500 ns"}
+    spec: dict[str, Any] = {
+        "spec_version": 1,
+        "name": "rails",
+        "network": {"topology": {**rails, "nvlink": "2880 Gbps"}, "buffer": {"policy": "unlimited"}},
+        "traffic": [{"name": "job", "scheme": "none", "pattern": {"kind": "all-reduce", "size": "1 MB"}}],
+        "measure": {"window": "1 s", "stop_when_done": True},
+    }
+    explained = explain(spec)
+    network = explained["network"]
+    found = [(kind["level"], kind["nodes"], kind["name"]) for kind in network["kinds"]]
+    assert found == [(-1, 4, "nv"), (0, 32, "gpu"), (1, 8, "leaf"), (2, 4, "spine")]
+    between = {tuple(of["between"]): (of["links"], of["rate_bps"], of["delay_ps"]) for of in network["between"]}
+    assert between == {
+        (0, 1): (32, 2_880_000_000_000, 25_000),
+        (1, 2): (32, 400_000_000_000, 500_000),
+        (2, 3): (32, 400_000_000_000, 500_000),
+    }
+    figure = draw(explained, tmp_path / "rails.png")
+    said = {text.get_text() for text in figure.axes[0].texts}
+    assert {"4 nv", "32 gpu", "8 leaf", "4 spine", "32 links, 2.88 Tb/s, 25 ns"} <= said
+    assert (tmp_path / "rails.png").stat().st_size > 10_000
+    # Of many kinds of names, hosts and switches by level remain.
+    many = {f"h{letter}1" for letter in "abcdefghijklmnopqrst"}
+    links = [{"between": [host, "top"], "rate": "1 Gbps", "delay": "1 us"} for host in sorted(many)]
+    spec["network"]["topology"] = {"kind": "graph", "hosts": sorted(many), "switches": ["top"], "links": links}
+    kinds = explain(spec)["network"]["kinds"]
+    assert [(kind["level"], kind["nodes"], kind["name"]) for kind in kinds] == [(0, 20, "host"), (1, 1, "switch")]

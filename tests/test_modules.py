@@ -20,7 +20,7 @@ FLOORS = {
     "running": "limits progress stopping runs graphs jobs explanation comparing hpcc uec sweeps.display sweeps.grid "
     "sweeps.pools sweeps.running sweeps.store sweeps.sweeping sweeps.work tuning",
     "uses": "reporting causes slow_collectives validate watching scheme_check new_schemes bench _bench_case "
-    "_bench_scheme wire wire_machine wire_parity wire_tcp verifying certifying dissector",
+    "_bench_scheme wire wire_machine wire_parity wire_tcp verifying certifying dissector drawing",
     "commands": "cli __main__",
 }
 """The floors of ARCHITECTURE.md from the ground up, with their modules; a package has those of its modules that are not

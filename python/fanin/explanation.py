@@ -57,14 +57,34 @@ class Paths(TypedDict):
     bdp_max_bytes: int
 
 
+class NodeKind(TypedDict):
+    """Nodes whose names begin with the same letters. `level`: links to the nearest host; 0 of hosts, and -1 of switches
+    that join hosts alone while others lead further."""
+
+    name: str
+    nodes: int
+    level: int
+
+
+class LinkKind(TypedDict):
+    """Links of one rate and delay between two kinds, given by their places in the list of kinds."""
+
+    between: list[int]
+    links: int
+    rate_bps: int
+    delay_ps: int
+
+
 class Network(TypedDict):
-    """Nodes, links, tiers, paths."""
+    """Nodes, links, tiers, paths; what `fanin.drawing` draws."""
 
     hosts: int
     switches: int
     links: int
     tiers: list[Tier]
     paths: Paths
+    kinds: list[NodeKind]
+    between: list[LinkKind]
 
 
 class Threshold(TypedDict):

@@ -15,6 +15,8 @@ import matplotlib as mpl
 import polars as pl
 
 import fanin
+from fanin import drawing
+from fanin.explanation import explain
 from fanin.plot.base import label_axes
 from pages.marked import put
 
@@ -23,8 +25,10 @@ from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "examples" / "collectives" / "cluster.toml"
+RAILS = ROOT / "examples" / "collectives" / "rails.toml"
 PAGE = ROOT / "docs" / "collectives.md"
 PICTURE = ROOT / "docs" / "collectives.png"
+RAILS_PICTURE = ROOT / "docs" / "rails.png"
 RESULTS = ROOT / "bench" / "results" / "clusters.csv"
 
 SCHEMES = ("dcqcn", "hpcc", "nscc")
@@ -116,6 +120,7 @@ def main() -> None:
         return
     rows.write_csv(RESULTS)
     draw(rows)
+    drawing.draw(explain(RAILS), RAILS_PICTURE)
     put(PAGE, "clusters", table(rows))
 
 

@@ -244,6 +244,12 @@ def need(holds: bool, message: str) -> None:
         raise CommandError(message, WRONG_SPEC)
 
 
+def check_image(path: Path) -> None:
+    """Fails where a picture cannot be written under this name."""
+    need(path.suffix in (".png", ".svg", ".pdf"), f"{path}: a picture is a .png, .svg or .pdf file")
+    need(not path.is_dir(), f"{path}: it is a folder; name a file in it")
+
+
 def need_kind(path: Path, kind: files.Kind) -> None:
     """Fails for a file of another kind, with what it is and the command that takes it."""
     said = files.instead(path, kind)

@@ -12,6 +12,7 @@ from fanin.cli.common import (
     FAILED,
     WRONG_SPEC,
     CommandError,
+    check_image,
     emit,
     known_ideal,
     load_all,
@@ -130,7 +131,7 @@ def plot(
     of_sweep = x is not None or y is not None or over is not None
     need(kind == SWEEP or not of_sweep, f"--x, --y and --map: they are of fanin plot {SWEEP}, not of {kind}")
     path = out or (folders or [])[0] / f"{kind}.png"
-    _check_image(path)
+    check_image(path)
     if kind == SWEEP:
         need(len(folders or []) == 1, f"{(folders or [])[-1]}: fanin plot {SWEEP} draws one sweep")
         labels = _draw_sweep((folders or [])[0], x, y, over, path)
@@ -197,7 +198,7 @@ def why(
     load_all(own)
     need_kind(folder, "results")
     if out is not None:
-        _check_image(out)
+        check_image(out)
     if not is_run_folder(folder):
         runs = [result.label for result in read(folder).results]
         raise CommandError(f"{folder}: a comparison; choose one of its runs: {', '.join(runs)}", WRONG_SPEC)
@@ -243,12 +244,6 @@ def verify(
     if not as_json:
         said = "its files are those that its run wrote" + ("" if no_run else ", and its spec gives the same again")
         stdout().print(f"{folder}: {said}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _check_image(path: Path) -> None:
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise CommandError(f"{path}: a picture is a .png, .svg or .pdf file", WRONG_SPEC)
-    need(not path.is_dir(), f"{path}: it is a folder; name a file in it")
 
 
 def _say_written(path: Path) -> None:

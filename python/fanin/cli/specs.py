@@ -15,6 +15,7 @@ from fanin import _core, graphs, own_schemes
 from fanin.cli.common import (
     WRONG_SPEC,
     CommandError,
+    check_image,
     complete_scheme,
     emit,
     few,
@@ -206,6 +207,10 @@ def explain(
         typer.Option("--loggp", metavar="L=NS,...", help="When each rank of a schedule has finished by LogGOPS."),
     ] = None,
     groups: Groups = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw the network of a spec: .png, .svg or .pdf."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a spec means before it runs, or the manual of a scheme. Of a spec: its paths and round-trip times,
@@ -224,6 +229,7 @@ def explain(
     Examples:
       fanin explain examples/incast.toml
       fanin explain my.toml --scheme hpcc --json
+      fanin explain my.toml --picture network.png
       fanin explain dart
       fanin explain my_scheme.py:MyScheme
       fanin explain my_policy.py:MyPolicy
@@ -243,6 +249,9 @@ def explain(
 
     load_all(load)
     job = of.job(Path(what), scheme, set_)
+    if picture is not None:
+        check_image(picture)
+    need(picture is None or (job is None and Path(what).suffix in (".toml", ".json")), "--picture: it goes with a spec")
     if job is not None:
         explained = job.explain()
         if as_json:
@@ -251,7 +260,7 @@ def explain(
             show(table(explained))
         return
     if Path(what).suffix in (".toml", ".json"):
-        _explain_spec(Path(what), set_ or [], scheme, as_json=as_json)
+        _explain_spec(Path(what), set_ or [], scheme, picture, as_json=as_json)
         return
     if not own_schemes.is_reference(what) or Path(what).suffix not in (".py", ".so", ".dylib", ".dll"):
         need_kind(Path(what), "spec")
@@ -320,11 +329,16 @@ def _group(group: graphs.Collectives) -> list[str]:
     return [group["operation"], group["algorithm"], *count]
 
 
-def _explain_spec(path: Path, changes: list[str], scheme: str | None, *, as_json: bool) -> None:
+def _explain_spec(path: Path, changes: list[str], scheme: str | None, picture: Path | None, *, as_json: bool) -> None:
     from fanin.explanation import explain as explained
     from fanin.explanation import table
 
     explanation = explained(path, scheme=known_scheme(scheme), set=changes)
+    if picture is not None:
+        from fanin.drawing import draw
+
+        draw(explanation, picture)
+        print(f"written: {picture}", file=sys.stderr)
     if as_json:
         emit(explanation)
     else:

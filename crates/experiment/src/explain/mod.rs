@@ -5,6 +5,7 @@
 
 mod cost;
 mod could_pause;
+mod drawing;
 mod exact;
 mod hpcc;
 mod jobs;
@@ -17,6 +18,7 @@ mod trial;
 mod uet;
 
 pub use cost::{Cost, Share, bytes_text, grouped, time_text};
+pub use drawing::{LinkKind, NodeKind};
 pub use exact::{explain_exactly, explain_under};
 pub use hpcc::estimate_hpcc;
 pub use jobs::{JobOf, longest};

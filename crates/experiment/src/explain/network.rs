@@ -1,5 +1,6 @@
 //! The network of an explanation: tiers, paths, round-trip times.
 
+use super::drawing::{LinkKind, NodeKind, kinds};
 use super::load::Table;
 use super::paths::Paths;
 use fanin_fabric::topology::Graph;
@@ -20,6 +21,10 @@ pub struct Network {
     pub tiers: Vec<Tier>,
     /// Shortest paths between hosts.
     pub paths: PathsOf,
+    /// Its nodes by kind.
+    pub kinds: Vec<NodeKind>,
+    /// The links between kinds.
+    pub between: Vec<LinkKind>,
 }
 
 /// Ports of one tier: one direction of its links.
@@ -136,12 +141,15 @@ fn place(tier: &str) -> (u32, i64) {
 
 /// A network, in numbers.
 pub fn network(graph: &Graph, paths: &Paths, table: &mut Table<'_>) -> Network {
+    let (kinds, between) = kinds(graph);
     Network {
         hosts: graph.hosts,
         switches: graph.switches(),
         links: graph.links.len() as u32,
         tiers: tiers(graph, paths),
         paths: lengths(paths, table),
+        kinds,
+        between,
     }
 }
 
