@@ -11,6 +11,7 @@ import pytest
 import fanin
 from fanin import _core
 from fanin.runs import Job
+from fanin.verifying import verify
 
 ROOT = Path(__file__).parents[1]
 CHECKOUT = os.environ.get("ASTRA_SIM", "")
@@ -47,6 +48,7 @@ def test_a_spec_of_posted_messages_does_not_run_by_itself_and_has_no_others(tmp_
         assert "leave it out" in refused(SPEC.replace('"dcqcn"\n', f'"dcqcn"\n{key}\n'), tmp_path)
     # It can be checked and explained.
     (tmp_path / "mine.toml").write_text(SPEC, encoding="utf-8")
+    assert not [said for said in _core.warnings(Job.of(tmp_path / "mine.toml", [])) if "no message is posted" in said]
     assert "posted" in _core.resolve(Job.of(tmp_path / "mine.toml", []))
 
 
@@ -88,6 +90,7 @@ def test_astra_sim_runs_its_examples_on_a_ring(program: Path, tmp_path: Path) ->
         assert done.returncode == 0, done.stderr
         finished = {int(ns) for ns in re.findall(r"finished, (\d+) cycles", done.stdout)}
         assert len(finished) == 1
+        assert verify(folder) == []
         ran = fanin.load(folder)
         flows = ran.flows()
         # 4 chunks of 7 steps at 8 ranks each, twice for an all-reduce; every rank ends with its last receive.

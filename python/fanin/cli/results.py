@@ -231,6 +231,8 @@ def verify(
       fanin verify runs/incast/dcqcn
       fanin verify runs/incast/dcqcn --no-run
     """
+    from fanin.result import load
+    from fanin.verifying import is_posted
     from fanin.verifying import verify as verified
 
     load_all(own)
@@ -242,7 +244,11 @@ def verify(
     if wrong:
         raise CommandError("" if as_json else "\n".join(wrong), FAILED)
     if not as_json:
-        said = "its files are those that its run wrote" + ("" if no_run else ", and its spec gives the same again")
+        said = "its files are those that its run wrote"
+        if is_posted(load(folder)):
+            said += "; a program posted its messages, so its spec does not run by itself"
+        elif not no_run:
+            said += ", and its spec gives the same again"
         stdout().print(f"{folder}: {said}", highlight=False, markup=False, soft_wrap=True)
 
 
