@@ -54,13 +54,15 @@ fn pods(graph: &Graph, levels: &[u32], below: u32) -> Vec<u32> {
     groups
 }
 
-/// Hosts with the first switch that they are wired to.
+/// Hosts with the switch that they are wired to by the shortest link, such as NVLink, or else with the first:
+/// partitions may run ahead of each other by the delay of the shortest link between them.
 fn racks(graph: &Graph) -> Vec<u32> {
     let adjacency = graph.adjacency();
     let mut groups = vec![SHARED; graph.names.len()];
     let mut next = 0;
     for host in (0..graph.hosts).map(NodeId) {
-        if let Some(&(_, switch)) = adjacency.of(host).first() {
+        let near = adjacency.of(host).iter().min_by_key(|(port, _)| graph.links[port.ix() / 2].delay);
+        if let Some(&(_, switch)) = near {
             if groups[switch.ix()] == SHARED {
                 groups[switch.ix()] = next;
                 next += 1;
@@ -110,7 +112,7 @@ fn deal(graph: &Graph, groups: &[u32], partitions: usize) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Cable, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
+    use crate::topology::{Cable, Dumbbell, FatTree, LeafSpine, ParkingLot, Rails, Star};
     use fanin_units::{Rate, Time};
 
     fn cable() -> Cable {
@@ -153,5 +155,28 @@ mod tests {
         let graph = Dumbbell { left: 3, right: 3, host_link, bottleneck: link }.build().unwrap();
         assert_eq!(shape(&graph, 8), (vec![(3, 1); 2], 1));
         assert_eq!(shape(&Star { hosts: 9, host_link }.build().unwrap(), 4), (vec![(9, 1)], 0));
+    }
+
+    #[test]
+    fn servers_stay_whole_where_their_links_are_the_shortest() {
+        let nvlink = Some(Cable::new(Rate::from_gbps(2880), Time::from_ns(25)));
+        let (nic, fabric_link) = (cable(), cable());
+        let shape = Rails {
+            servers: 8,
+            gpus: 4,
+            rails: 4,
+            segment: 8,
+            planes: 1,
+            tors: 1,
+            spines: 2,
+            nvlink,
+            nic,
+            fabric_link,
+        };
+        let graph = shape.build().unwrap();
+        let of = cut(&graph, 3);
+        assert_eq!(of.iter().max(), Some(&2));
+        let between = graph.links.iter().filter(|link| of[link.a.ix()] != of[link.b.ix()]);
+        assert_eq!(between.map(|link| link.delay).min(), Some(Time::from_us(1)));
     }
 }
