@@ -154,6 +154,18 @@ fn a_program_that_posts_the_messages_of_a_job_has_the_run_of_the_job() {
     }
 }
 
+#[test]
+fn numbers_that_were_left_out_are_no_messages() {
+    let mut online = checked(&spec("dcqcn", "{ kind = \"posted\" }")).online().unwrap();
+    online.post(0, 1, 1000, 5000).unwrap();
+    online.post(2, 1, 3000, 2).unwrap();
+    while !online.advance().unwrap().is_empty() {}
+    let run = online.finish().run;
+    let flows: Vec<_> = run.flows.iter().map(|flow| (flow.src, flow.bytes, flow.acked.is_some())).collect();
+    assert_eq!(flows, [(2, 3000, true), (0, 1000, true)]);
+    assert_eq!((run.numbers, run.traffics[0].counters.started), (vec![2, 5000], 2));
+}
+
 /// What a call complains about; empty if it does not.
 fn problem(net: *const Net) -> String {
     // SAFETY: the handle is open, and its text lives until the next call.

@@ -184,8 +184,8 @@ impl Messages {
     pub fn load_as(&mut self, number: u32, message: &Message) {
         let row = number as usize;
         while self.records.len() <= row {
-            // Blank until it is posted.
-            self.records.push(FlowRecord::default());
+            // Not posted, as those that wait for others until the end, and none where it never is.
+            self.records.push(FlowRecord::new(message.src, message.dst, 0, message.traffic, u32::MAX));
             self.states.push(MessageState::default());
         }
         self.loaded[message.traffic as usize] += 1;
