@@ -92,6 +92,18 @@ def new(
 
 
 @dataclass(frozen=True)
+class OfGraphs:
+    """How a schedule or traces are explained."""
+
+    loggp: Annotated[
+        str | None,
+        typer.Option("--loggp", metavar="L=NS,...", help="When each rank of a schedule has finished by LogGOPS."),
+    ] = None
+
+    groups: Groups = None
+
+
+@dataclass(frozen=True)
 class OtherFiles(HpccFiles):
     """Files of another simulator, and how they are read."""
 
@@ -199,14 +211,10 @@ def explain(
         ),
     ],
     of: OtherFiles,
+    graph: OfGraphs,
     set_: Set = None,
     scheme: OneScheme = None,
     load: Load = None,
-    loggp: Annotated[
-        str | None,
-        typer.Option("--loggp", metavar="L=NS,...", help="When each rank of a schedule has finished by LogGOPS."),
-    ] = None,
-    groups: Groups = None,
     picture: Annotated[
         Path | None,
         typer.Option("--picture", metavar="FILE", help="Draw the network of a spec: .png, .svg or .pdf."),
@@ -240,11 +248,11 @@ def explain(
     """
     if graphs.is_one(what) and Path(what).is_file():
         _need_plain(Path(what), set_, scheme)
-        overview = graphs.overview(what, loggp, groups)
-        _explain_graphs(overview, _finish(what, loggp, overview), as_json=as_json)
+        overview = graphs.overview(what, graph.loggp, graph.groups)
+        _explain_graphs(overview, _finish(what, graph.loggp, overview), as_json=as_json)
         return
-    need(loggp is None, f"{what}: --loggp goes with a GOAL schedule, a .goal or .bin file")
-    need(groups is None, f"--groups: it goes with Chakra traces, and {what} is none")
+    need(graph.loggp is None, f"{what}: --loggp goes with a GOAL schedule, a .goal or .bin file")
+    need(graph.groups is None, f"--groups: it goes with Chakra traces, and {what} is none")
     from fanin.explanation import table
 
     load_all(load)
