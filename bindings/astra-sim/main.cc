@@ -150,6 +150,9 @@ std::vector<int> list_after(const std::string& file, const std::string& word) {
             if (text[at] >= '0' && text[at] <= '9') {
                 digits += text[at];
             } else if (!digits.empty()) {
+                if (digits.size() > 9) {
+                    throw std::runtime_error(file + ": " + word + " has " + digits + ", which is too large");
+                }
                 found.push_back(std::stoi(digits));
                 digits.clear();
             }

@@ -124,10 +124,8 @@ impl Net {
     fn end(&mut self, folder: *const c_char) -> Result<(), String> {
         let folder = text(folder, "folder")?;
         let Some((checked, online)) = self.run.take() else {
-            return match folder {
-                Some(_) if !self.problem.is_null() => Err("there is no run to write; close without a folder".into()),
-                _ => Ok(()),
-            };
+            let none = || "there is no run to write; close without a folder".to_string();
+            return folder.map_or(Ok(()), |_| Err(none()));
         };
         let Some(folder) = folder else { return Ok(()) };
         let outcome = online.finish();

@@ -14,11 +14,18 @@ use std::ptr;
 /// A network with equal paths and narrow links, under a scheme.
 fn spec(scheme: &str, pattern: &str) -> String {
     let topology = "kind = \"fat-tree\"\nk = 4\nlink = \"25 Gbps\"\ndelay = \"1 us\"";
-    let network = format!("[network.topology]\n{topology}\n[network.buffer]\npolicy = \"unlimited\"");
+    // Under congestion marks, CNPs are still under way when all is acknowledged.
+    let marking = "marking = { kind = \"step\", above = \"20 KB\" }";
+    let network =
+        format!("[network]\n{marking}\nbuffer = {{ policy = \"unlimited\" }}\n[network.topology]\n{topology}");
     let traffic = format!("[[traffic]]\nname = \"job\"\nscheme = \"{scheme}\"\npattern = {pattern}");
-    let measure = "[measure]\nwindow = \"10 s\"\nstop_when_done = true";
+    let measure = format!("[measure]\nwindow = \"90 ms\"\nstop_when_done = true\n{MEASURED}");
     format!("spec_version = 1\nname = \"seam\"\n{network}\n{traffic}\n{measure}\n")
 }
+
+/// Queues over time, all packets on all links, and hops and waits of two messages.
+const MEASURED: &str = "series = [{ what = \"queue\", where = \"last-hop\", every = \"20 us\", zeros = true }]\n\
+                        capture = { links = \"all\" }\ntrace = [\"job:0\", \"job:5\"]";
 
 fn checked(text: &str) -> fanin_experiment::CheckedSpec {
     let spec = Spec::from_toml(text, "seam.toml", Path::new("")).unwrap_or_else(|problems| panic!("{problems}"));
@@ -150,6 +157,19 @@ fn a_program_that_posts_the_messages_of_a_job_has_the_run_of_the_job() {
             assert_eq!(flows(&own), flows(&online), "{scheme}, {pattern}");
             assert_eq!(own.run.totals.event_hash, online.run.totals.event_hash, "{scheme}, {pattern}");
             assert!(own.run.flows.len() > 100 && !online.cancelled);
+            assert_eq!(own.run.series, online.run.series);
+            assert_eq!(own.run.hops, online.run.hops, "{scheme}, {pattern}");
+            assert_eq!(own.run.host_waits, online.run.host_waits, "{scheme}, {pattern}");
+            assert!(own.run.hops.len() > 10 && own.run.series.len() > 100);
+            let files = |outcome: &Outcome| -> Vec<Vec<u8>> {
+                outcome.run.files.iter().map(|file| std::fs::read(file.path()).unwrap()).collect()
+            };
+            assert!(
+                files(&own) == files(&online) && files(&own)[0].len() > 100_000,
+                "{scheme}, {pattern}: the capture"
+            );
+            assert_eq!(own.run.sent_in_window, online.run.sent_in_window);
+            assert_eq!(own.run.measured_to, online.run.measured_to);
         }
     }
 }

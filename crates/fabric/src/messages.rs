@@ -138,10 +138,7 @@ impl Messages {
         let loaded = &mut self.loaded[traffic as usize];
         let name = (traffic as u64) << 32 | *loaded as u64;
         *loaded += 1;
-        let followed = self.followed.get_mut(&name).is_some_and(|followed| {
-            followed.message = Some(number);
-            followed.trace
-        });
+        let followed = self.request(name, number);
         let mut dependency = message.dependency;
         if let Some(sent_by) = message.sent_by
             && let Some(graphs) = &mut self.graphs
@@ -180,8 +177,9 @@ impl Messages {
         (number, followed)
     }
 
-    /// Adds a message of the program outside under a number that it chose and has not used before.
-    pub fn load_as(&mut self, number: u32, message: &Message) {
+    /// Adds a message of the program outside under a number that it chose and has not used before, by which it is also
+    /// requested. Returns whether its hops were.
+    pub fn load_as(&mut self, number: u32, message: &Message) -> bool {
         let row = number as usize;
         while self.records.len() <= row {
             // Not posted, as those that wait for others until the end, and none where it never is.
@@ -190,14 +188,19 @@ impl Messages {
         }
         self.loaded[message.traffic as usize] += 1;
         self.records[row] = FlowRecord::new(message.src, message.dst, message.bytes, message.traffic, message.group);
-        self.states[row] = MessageState {
-            name: (message.traffic as u64) << 32 | number as u64,
-            counts: number,
-            counts_acked: number,
-            answers: NONE,
-            ..MessageState::default()
-        };
+        let name = (message.traffic as u64) << 32 | number as u64;
+        self.states[row] =
+            MessageState { name, counts: number, counts_acked: number, answers: NONE, ..MessageState::default() };
         self.caller.iter_mut().for_each(|caller| caller.posts());
+        self.request(name, number)
+    }
+
+    /// A message of this name has been loaded. Returns whether its hops were requested.
+    fn request(&mut self, name: u64, number: u32) -> bool {
+        self.followed.get_mut(&name).is_some_and(|followed| {
+            followed.message = Some(number);
+            followed.trace
+        })
     }
 
     /// A message is posted. Returns the host's overhead before it reaches the endpoint.

@@ -1,16 +1,28 @@
-//! What a program outside asks of a simulation: it posts messages, and learns what happens.
+//! Who posts messages besides the list of a run: jobs, and a program outside, which learns what happens.
 
 use crate::caller::News;
-use crate::clock::{START_POSTED, kind, source};
 use crate::config::Message;
+use crate::graphs::{Graphs, Placed};
 use crate::sim::Simulation;
 use fanin_engine::EventQueue;
-use fanin_units::{MessageId, Time};
+use fanin_units::{MessageId, NodeId, Time};
 
 /// Finished messages are packed whenever so many more were posted.
 const PACK_EVERY: usize = 1 << 14;
 
 impl<Q: EventQueue> Simulation<Q> {
+    /// Has jobs run, before any message is loaded; their messages are among those of the simulation.
+    pub fn run_graphs(&mut self, jobs: Vec<Placed>) {
+        let graphs = Graphs::new(jobs, |host| self.world.net.core().outbox.is_here(NodeId(host)));
+        self.world.messages.set_graphs(graphs);
+    }
+
+    /// From now on triggers post only answers to what has been asked.
+    pub fn stop_posting(&mut self) {
+        self.stop_messages();
+        self.world.messages.answer_only();
+    }
+
     /// From now on a program outside posts messages, before any event has run; there are no others.
     pub fn expect_posts(&mut self) {
         self.world.messages.set_caller();
@@ -18,13 +30,13 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The program outside posts a message now, under a number that it has not used before.
     pub fn post(&mut self, number: u32, message: &Message) {
-        self.world.messages.load_as(number, message);
+        if self.world.messages.load_as(number, message) {
+            self.trace(number);
+        }
         if self.world.messages.len().is_multiple_of(PACK_EVERY) {
             self.pack_messages();
         }
-        // As if it were posted by an event.
-        self.world.net.core_mut().clock.set_cause(source(kind::START, number));
-        self.start_message(MessageId(number), START_POSTED);
+        self.post_now(MessageId(number));
     }
 
     /// Wakes the program outside at a time that is not over, and tells it the name.
@@ -35,8 +47,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Runs to the next instant before `until` at which there is something to tell the program outside, and at most
     /// about `budget` events; adds what it is told. Returns whether it reached `until`.
     pub fn run_to_news(&mut self, until: Time, budget: u64, told: &mut Vec<News>) -> bool {
-        let traced = self.world.net.core().probes.traces() || self.world.messages.follows_hops();
-        let reached = if traced { self.run_traced(until, budget) } else { self.advance(until, budget) };
+        let reached = self.run_unflushed(until, budget);
         if let Some(caller) = self.world.messages.caller() {
             told.append(caller.told());
         }

@@ -5,7 +5,7 @@ use crate::clock::{
 };
 use crate::config::{Message, NetworkConfig, TrafficConfig};
 use crate::failure;
-use crate::graphs::{Graphs, Placed};
+use crate::graphs::Graphs;
 use crate::layout::{Layout, Share};
 use crate::messages::{Messages, traffics};
 use crate::network::Network;
@@ -105,12 +105,17 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Runs all events before `until`, at most about `budget` of them. Returns whether it reached `until`.
     pub fn run_until(&mut self, until: Time, budget: u64) -> bool {
-        let arrived = match self.world.net.core().probes.traces() || self.world.messages.follows_hops() {
-            false => self.advance(until, budget),
-            true => self.run_traced(until, budget),
-        };
+        let arrived = self.run_unflushed(until, budget);
         self.world.net.flush_all();
         arrived
+    }
+
+    /// The same, after which ports may be lazy.
+    pub(crate) fn run_unflushed(&mut self, until: Time, budget: u64) -> bool {
+        match self.world.net.core().probes.traces() || self.world.messages.follows_hops() {
+            false => self.advance(until, budget),
+            true => self.run_traced(until, budget),
+        }
     }
 
     /// As [`Simulation::run_until`], for a partition or one of many steps: its ports may be lazy when it returns.
@@ -141,8 +146,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The same where nodes of graphs or a program outside send messages: they act after all events of an instant. It
-    /// ends at an instant at which there is something to tell the program.
+    /// The same where graphs or a program outside act after all events of an instant; ends where the program is told.
     #[inline(never)]
     fn run_with_actors(&mut self, until: Time, budget: u64) -> bool {
         let mut left = budget.max(1);
@@ -185,9 +189,16 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.net.core_mut().clock.advance_to(now);
         self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.step(now));
         while let Some(message) = self.world.messages.graphs_mut().and_then(Graphs::next_post) {
-            // As if it were posted by an event.
-            self.world.net.core_mut().clock.set_cause(source(kind::START, message));
-            self.start_message(MessageId(message), START_POSTED);
+            self.post_now(MessageId(message));
+        }
+    }
+
+    /// Posts a message as if an event did.
+    pub(crate) fn post_now(&mut self, message: MessageId) {
+        self.world.net.core_mut().clock.set_cause(source(kind::START, message.0));
+        self.start_message(message, START_POSTED);
+        if self.world.net.core().probes.traces() {
+            self.tracer.after_event(&mut self.world, &self.hosts);
         }
     }
 
@@ -200,7 +211,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// As [`Simulation::advance`], and checks the senders of traced messages after each event.
-    pub(crate) fn run_traced(&mut self, until: Time, budget: u64) -> bool {
+    fn run_traced(&mut self, until: Time, budget: u64) -> bool {
         self.tracer.stepping = true;
         let mut arrived = false;
         for _ in 0..budget.max(1) {
@@ -320,7 +331,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The application posts a message; it reaches the endpoint at once, or after the host's overhead.
     #[inline(never)]
-    pub(crate) fn start_message(&mut self, message: MessageId, step: u32) {
+    fn start_message(&mut self, message: MessageId, step: u32) {
         if step == START_GIVEN_UP {
             let host = self.world.net.plan().layout.home(NodeId(self.world.record(message).dst));
             self.hosts.on_given_up(&mut self.world, host, message);
@@ -348,21 +359,9 @@ impl<Q: EventQueue> Simulation<Q> {
         self.world.now()
     }
 
-    /// Has jobs run, before any message is loaded; their messages are among those of the simulation.
-    pub fn run_graphs(&mut self, jobs: Vec<Placed>) {
-        let graphs = Graphs::new(jobs, |host| self.world.net.core().outbox.is_here(NodeId(host)));
-        self.world.messages.set_graphs(graphs);
-    }
-
     /// Discards all messages that have not been inserted into the queue yet.
     pub fn stop_messages(&mut self) {
         self.loader.messages = (Box::new(std::iter::empty()) as MessageIter).peekable();
-    }
-
-    /// From now on triggers post only answers to what has been asked.
-    pub fn stop_posting(&mut self) {
-        self.stop_messages();
-        self.world.messages.answer_only();
     }
 
     /// Whether all messages have been loaded.

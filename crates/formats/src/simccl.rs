@@ -1,9 +1,9 @@
 //! Flow tables of SimCCL (SimAI): collectives that NCCL's planner has turned into flows, a line each (CSV).
 //!
-//! A flow starts when its parents have arrived where it starts; without parents it starts at once, and is chunk 0
-//! (SimAI, MockNcclChannel.h). The flows of one collective have the same name in the column `collective`; at each rank
-//! the next collective begins when the flows of the one before that begin or end there are over. `prev_flow_ids` and
-//! the columns about algorithm, protocol and kind of connection change no flow, and are not looked at.
+//! A flow starts when its parents have arrived where it starts; without parents it starts at once, and is chunk 0 in
+//! SimAI. The flows of one collective have the same name in the column `collective`; at each rank the next collective
+//! begins when the flows of the one before that begin or end there are over. `prev_flow_ids` and the columns about
+//! algorithm, protocol and kind of connection change no flow, and are not looked at.
 
 use crate::Error;
 use crate::tables::Csv;

@@ -148,7 +148,8 @@ impl Online {
             true => now.max(Time::from_ps(1)),
             false => Time::from_ps((now.as_ps() / step + 1) * step).min(self.end),
         };
-        while !self.runner.sim.run_until(end, EVENTS_PER_LOOK) && !self.runner.has_failed() {}
+        // With its samples, and what is captured of it.
+        self.runner.advance(end);
         self.runner.window_end = end;
         self.runner.close_window();
         self.runner.finish(self.graph, Vec::new())

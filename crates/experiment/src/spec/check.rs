@@ -86,6 +86,10 @@ fn check_posted(document: &Document, checker: &mut Checker<'_>) {
         let right = "leave the others out: the program posts all messages";
         checker.fail(&key, "there are other traffics beside those messages that a program posts", right);
     }
+    if document.measure.slowdown != document::Ideal::StoreAndForward {
+        let right = "leave it out: slowdowns are over the ideal of store-and-forward";
+        checker.fail("measure.slowdown", "the other ideals need all messages before the run", right);
+    }
     if document.measure.warm_up > Time::ZERO {
         checker.fail(
             "measure.warm_up",
