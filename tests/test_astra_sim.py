@@ -1,5 +1,6 @@
 """ASTRA-sim on Fanin: specs whose messages a program posts, and the real program where ASTRA_SIM names a checkout."""
 
+import json
 import os
 import re
 import shutil
@@ -99,6 +100,17 @@ def test_astra_sim_runs_its_examples_on_a_ring(program: Path, tmp_path: Path) ->
         assert isinstance(last, int)
         assert last / 1000 <= finished.pop()
     shutil.rmtree(tmp_path)
+
+
+def test_whole_messages_take_what_they_take_on_the_analytical_network(program: Path, tmp_path: Path) -> None:
+    system = json.loads((Path(CHECKOUT) / "examples/system/native_collectives/Ring_4chunks.json").read_text())
+    system |= {"preferred-dataset-splits": 1, "local-mem-bw": 1_000_000_000}
+    (tmp_path / "system.json").write_text(json.dumps(system))
+    whole = ["--fanin-set=network.packet.header=0 B", "--fanin-set=network.packet.payload=65535 B"]
+    done = run(program, "all_reduce/8npus_1MB/all_reduce", f"--system-configuration={tmp_path}/system.json", *whole)
+    assert done.returncode == 0, done.stderr
+    # 41,324 there, where each of 14 hops is rounded down to whole nanoseconds.
+    assert {int(ns) for ns in re.findall(r"finished, (\d+) cycles", done.stdout)} == {41_329}
 
 
 def test_what_cannot_run_has_a_status_and_a_reason(program: Path) -> None:

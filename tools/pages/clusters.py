@@ -1,7 +1,7 @@
 """The picture and the table of docs/collectives.md: schemes and load balancing under the collectives of 128 GPUs.
 
 `make clusters` makes all, in minutes; `make clusters K=16` prints the table of 1,024 GPUs, in an hour of one core, and
-goes on in `OUT=DIR` where it was stopped.
+goes on in `OUT=DIR` where it was stopped. `--rails` makes only the part about servers on rails, in seconds.
 """
 
 from __future__ import annotations
@@ -107,12 +107,38 @@ def draw(rows: pl.DataFrame) -> None:
     figure.savefig(PICTURE, dpi=120)
 
 
+PXN: dict[str, list[str]] = {
+    "directly": ["traffic[0].pattern.pxn=false"],
+    "`pxn = true, server = 8`": [],
+    '`pxn = true, server = 8, chunk = "64 KB"`': ["traffic[0].pattern.chunk=64 KB"],
+}
+"""The forms of the exchange of `RAILS`, as changes of its spec."""
+
+
+def rails() -> list[str]:
+    """The drawing of the servers on rails, and a row for each form of their exchange."""
+    drawing.draw(explain(RAILS), RAILS_PICTURE)
+    lines = ["| | time | busbw | bytes to the spines |", "|---|---|---|---|"]
+    for name, changes in PXN.items():
+        run = fanin.run(RAILS, set=changes, progress=False)
+        took = run.collectives().row(0, named=True)
+        up = int(run.ports().filter(pl.col("to").str.starts_with("spine"))["bytes"].sum())
+        us, busbw = took["time_ps"] / 1e6, took["busbw_gbytes"]
+        lines.append(f"| {name} | {us:.1f} us | {busbw:.1f} GB/s | {up / 1e6:,.1f} MB |")
+    return lines
+
+
 def main() -> None:
     """Runs all, and writes the picture, the table in the page, and the numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--out", type=Path, help="the folder of the sweeps, which go on there if they were stopped")
     parser.add_argument("--k", type=int, default=8, help="ports of a switch: k^3/4 hosts")
+    parser.add_argument("--rails", action="store_true", help="only the part about servers on rails")
     arguments = parser.parse_args()
+    if arguments.k == 8:
+        put(PAGE, "pxn", rails())
+    if arguments.rails:
+        return
     with tempfile.TemporaryDirectory() as scratch:
         rows = measured(arguments.out or Path(scratch), arguments.k)
     print("\n".join(table(rows)))
@@ -120,7 +146,6 @@ def main() -> None:
         return
     rows.write_csv(RESULTS)
     draw(rows)
-    drawing.draw(explain(RAILS), RAILS_PICTURE)
     put(PAGE, "clusters", table(rows))
 
 
