@@ -17,12 +17,14 @@ pub fn alone(placed: Placed, takes: &mut dyn FnMut(u32) -> (Time, Time)) -> Grap
     }
     // By time; what arrives comes before ACKs.
     let mut network: BinaryHeap<Reverse<(Time, bool, u32)>> = BinaryHeap::new();
+    let mut now = Time::ZERO;
     loop {
         let due = graphs.next_at();
         match network.peek().copied() {
             // At one instant, the network first.
             Some(Reverse((at, acked, number))) if at <= due => {
                 network.pop();
+                now = at;
                 match acked {
                     true => graphs.acked(number, at),
                     false => graphs.arrived(number, at),
@@ -30,6 +32,7 @@ pub fn alone(placed: Placed, takes: &mut dyn FnMut(u32) -> (Time, Time)) -> Grap
             }
             _ if due == Time::NEVER => break,
             _ => {
+                now = due;
                 graphs.step(due);
                 while let Some(number) = graphs.next_post() {
                     let (arrives, acked) = takes(number);
@@ -40,7 +43,7 @@ pub fn alone(placed: Placed, takes: &mut dyn FnMut(u32) -> (Time, Time)) -> Grap
         }
     }
     let mut records = GraphRecords::default();
-    graphs.take_records(&mut records);
+    graphs.take_records(now, &mut records);
     records.sort();
     records
 }

@@ -39,8 +39,8 @@ pub(crate) struct Graphs {
     /// By job and rank: its place in `ranks`, or [`NONE`] elsewhere.
     place_of: Vec<Vec<u32>>,
     ranks: Vec<Rank>,
-    /// Job, rank and node of each message that leaves or arrives here.
-    sent: Vec<(u32, u32, u32)>,
+    /// The messages that leave or arrive here, by the numbers by which they are known.
+    sent: Vec<Sent>,
     /// Delays under way, by end, rank and node, and jobs that have yet to begin, as node [`NONE`].
     timers: BinaryHeap<Reverse<(Time, u32, u32)>>,
     /// Ranks with something new at the instant `due_at`.
@@ -54,21 +54,42 @@ pub(crate) struct Graphs {
     open: usize,
 }
 
+/// A message of a job.
+#[derive(Clone, Copy)]
+struct Sent {
+    job: u32,
+    /// The rank and the node that send it.
+    from: (u32, u32),
+    /// The rank that receives it.
+    to: u32,
+    /// The collective of which it is a part, and its number among the parts of the receiver; of others, [`NONE`].
+    collective: u32,
+    there: u32,
+}
+
+impl Sent {
+    fn is_part(self) -> bool {
+        self.there != NONE
+    }
+}
+
+/// What most events need comes first.
+#[repr(C)]
 struct Rank {
-    /// Its nodes, but the parts of collectives.
-    host: Host,
+    /// The collectives that have started and of which parts have not ended, in the order of their numbers.
+    under_way: Vec<(u32, UnderWay)>,
     /// When its nodes ran, by number.
     ran: Vec<Ran>,
-    /// Of a node of its own that is under way, the place in the host; of one that sends, before that, the message.
-    known: Vec<u32>,
     /// Nodes that have not ended.
     left: usize,
-    /// The collectives that have started and of which parts have not ended, by number.
-    under_way: BTreeMap<u32, UnderWay>,
+    is_due: bool,
+    /// Its nodes, but the parts of collectives.
+    host: Host,
+    /// Of a node of its own that is under way, the place in the host; of one that sends, before that, the message.
+    known: Vec<u32>,
     /// Parts whose messages arrived before their collective started here, with the rank and the node that sent them, by
     /// collective.
     early: BTreeMap<u32, Vec<(u32, u32, u32)>>,
-    is_due: bool,
     /// Computations, and sends, receives and collectives under way, and since when.
     computing: u32,
     communicating: u32,
@@ -124,20 +145,23 @@ impl Graphs {
         if let Some(rank) = self.ranks.get_mut(place as usize) {
             rank.known[node as usize] = message;
         }
-        self.sent.push((job, rank, node));
+        let step = self.jobs[job as usize].job.step(rank, node);
+        let Kind::Send { to, .. } = step.kind else { unreachable!("only sends have messages") };
+        self.sent.push(Sent { job, from: (rank, node), to, collective: step.collective, there: step.there });
         self.sent.len() as u32 - 1
     }
 
     /// A message that was [loaded](Self::load) has arrived completely.
     pub fn arrived(&mut self, number: u32, now: Time) {
-        let (job, from, node) = self.sent[number as usize];
-        let step = self.jobs[job as usize].job.step(from, node);
-        let Kind::Send { to, bytes, tag } = step.kind else { return };
+        let sent = self.sent[number as usize];
+        let Sent { job, from: (from, node), to, collective, there } = sent;
         let place = self.place_of[job as usize][to as usize];
         let rank = &mut self.ranks[place as usize];
-        let done = match step.is_part() {
-            true => rank.part_arrives(step.collective, step.there, (from, node), now, &self.jobs),
-            false => rank.arrive(Message { from, tag, bytes, token: u64::from(node) }, now, &self.jobs),
+        let done = if sent.is_part() {
+            rank.part_arrives(collective, there, (from, node), now, &self.jobs)
+        } else {
+            let Kind::Send { bytes, tag, .. } = self.jobs[job as usize].job.step(from, node).kind else { return };
+            rank.arrive(Message { from, tag, bytes, token: u64::from(node) }, now, &self.jobs)
         };
         self.open -= usize::from(done);
         self.make_due(place, now);
@@ -148,15 +172,21 @@ impl Graphs {
 
     /// The sender of a message that was [loaded](Self::load) knows that it has arrived.
     pub fn acked(&mut self, number: u32, now: Time) {
-        if self.jobs[self.sent[number as usize].0 as usize].job.send_ends == SendEnds::Acked {
+        if self.jobs[self.sent[number as usize].job as usize].job.send_ends == SendEnds::Acked {
             self.send_ended(number, now);
         }
     }
 
     fn send_ended(&mut self, number: u32, now: Time) {
-        let (job, rank, node) = self.sent[number as usize];
+        let sent = self.sent[number as usize];
+        let Sent { job, from: (rank, node), collective, .. } = sent;
         let place = self.place_of[job as usize][rank as usize];
-        self.open -= usize::from(self.ranks[place as usize].end(node, now, &self.jobs));
+        let rank = &mut self.ranks[place as usize];
+        let done = match sent.is_part() {
+            true => rank.part_over(collective, node, now, &self.jobs),
+            false => rank.end(node, now, &self.jobs),
+        };
+        self.open -= usize::from(done);
         self.make_due(place, now);
     }
 
@@ -221,18 +251,17 @@ impl Graphs {
     }
 
     /// What the ranks did up to now, and their unfinished nodes.
-    pub fn take_records(&mut self, into: &mut GraphRecords) {
+    pub fn take_records(&mut self, now: Time, into: &mut GraphRecords) {
         for mut rank in self.ranks.drain(..) {
+            if rank.left > 0 {
+                rank.pass(now);
+            }
             into.hosts.push(rank.unfinished(&self.jobs));
             into.ran.push(rank.ran);
             into.collectives.extend(rank.collectives);
             into.ranks.push(RankRecord { unfinished: rank.left as u64, ..rank.record });
         }
     }
-}
-
-fn is_receive(step: &Step<'_>) -> bool {
-    matches!(step.kind, Kind::Recv { .. })
 }
 
 /// A collective at a rank, which ends with its parts: these meet those of other ranks, not the collective itself.
@@ -253,7 +282,7 @@ impl Rank {
             ran: vec![Ran::NOT; nodes],
             known: vec![NONE; nodes],
             left: nodes,
-            under_way: BTreeMap::new(),
+            under_way: Vec::new(),
             early: BTreeMap::new(),
             is_due: false,
             computing: 0,
@@ -281,7 +310,7 @@ impl Rank {
                 let at = match next {
                     Next::Node(at) => at,
                     Next::Queued(node) => {
-                        done |= self.start_part(&job.step(self.record.rank, node), now, posts, jobs);
+                        done |= self.start_part(node, now, posts, jobs);
                         continue;
                     }
                 };
@@ -332,30 +361,63 @@ impl Rank {
         }
         let none = one.has_ended();
         if !none {
-            self.under_way.insert(step.collective, one);
+            let at = self.under_way.partition_point(|(collective, _)| *collective < step.collective);
+            self.under_way.insert(at, (step.collective, one));
         }
         none
     }
 
     /// A part's turn is: a send's message is posted, and a receive's is here already.
-    fn start_part(&mut self, part: &Step<'_>, now: Time, posts: &mut Vec<u32>, jobs: &[Placed]) -> bool {
-        self.begin(part, now);
-        if is_receive(part) {
-            return self.ended(part, now, jobs);
+    fn start_part(&mut self, node: u32, now: Time, posts: &mut Vec<u32>, jobs: &[Placed]) -> bool {
+        let start = &mut self.ran[node as usize].start;
+        // Receives have started with their collective.
+        if *start != NEVER {
+            let step = jobs[self.record.job as usize].job.step(self.record.rank, node);
+            return self.part_over(step.collective, node, now, jobs);
         }
-        posts.extend(Some(self.known[part.number as usize]).filter(|message| *message != NONE));
+        *start = now.as_ps();
+        posts.extend(Some(self.known[node as usize]).filter(|message| *message != NONE));
         false
+    }
+
+    /// Where a collective is among those under way.
+    fn place_of(&self, collective: u32) -> Option<usize> {
+        self.under_way.binary_search_by_key(&collective, |(number, _)| *number).ok()
+    }
+
+    /// The node of a part under way has ended. Returns whether it was the last of all nodes.
+    fn part_over(&mut self, collective: u32, node: u32, now: Time, jobs: &[Placed]) -> bool {
+        let Some(at) = self.place_of(collective) else { return false };
+        let part = node - self.under_way[at].1.node - 1;
+        self.part_ended(at, part, now, jobs)
     }
 
     /// The message of a part has arrived from this node of another rank. Returns whether the last node ended.
     fn part_arrives(&mut self, collective: u32, part: u32, from: (u32, u32), now: Time, jobs: &[Placed]) -> bool {
-        let Some(one) = self.under_way.get(&collective) else {
+        let Some(at) = self.place_of(collective) else {
             self.early.entry(collective).or_default().push((part, from.0, from.1));
             return false;
         };
-        let node = one.node + 1 + part;
-        self.ran[node as usize].from = from;
-        self.ended(&jobs[self.record.job as usize].job.step(self.record.rank, node), now, jobs)
+        self.ran[(self.under_way[at].1.node + 1 + part) as usize].from = from;
+        self.part_ended(at, part, now, jobs)
+    }
+
+    /// A part of a collective under way has ended: queues what waited for it alone. Returns whether it was the last of
+    /// all nodes.
+    fn part_ended(&mut self, at: usize, part: u32, now: Time, jobs: &[Placed]) -> bool {
+        self.left -= 1;
+        let one = &mut self.under_way[at].1;
+        let (node, first) = (one.node, one.node + 1);
+        self.ran[(first + part) as usize].end = now.as_ps();
+        let job = &jobs[self.record.job as usize].job;
+        let ended = one.end(part, job, |part| self.host.queue(first + part));
+        if one.is_over() {
+            self.under_way.remove(at);
+        }
+        if ended {
+            self.end(node, now, jobs);
+        }
+        self.left == 0
     }
 
     /// The rank as it stopped, with all parts that have not ended as nodes; nothing of one that has done all.
@@ -366,7 +428,7 @@ impl Rank {
         }
         let waiting = self.host.unfinished().into_iter().map(|waiting| waiting.id as u32);
         let not_started = waiting.filter(|node| self.ran[*node as usize].start == NEVER);
-        let nodes: Vec<u32> = not_started.chain(self.under_way.values().map(|one| one.node)).collect();
+        let nodes: Vec<u32> = not_started.chain(self.under_way.iter().map(|(_, one)| one.node)).collect();
         for part in nodes.into_iter().filter_map(|node| job.parts(self.record.rank, node)).flat_map(PartsAt::steps) {
             match self.ran[part.number as usize].has_ended() {
                 true => self.host.ended_before(part.number),
@@ -390,6 +452,17 @@ impl Rank {
 
     /// Accounts for the time since the last change, then for a node that starts or ends.
     fn count(&mut self, step: &Step<'_>, now: Time, change: i32) {
+        self.pass(now);
+        let counted = match step.kind {
+            Kind::Delay { ns: 0 } => return,
+            Kind::Delay { .. } => &mut self.computing,
+            _ => &mut self.communicating,
+        };
+        *counted = counted.wrapping_add_signed(change);
+    }
+
+    /// Accounts for the time since the last change.
+    fn pass(&mut self, now: Time) {
         let passed = now.saturating_sub(self.since);
         self.since = now;
         let record = &mut self.record;
@@ -402,31 +475,19 @@ impl Rank {
         if self.communicating > 0 && self.computing == 0 {
             record.waiting += passed;
         }
-        let counted = match step.kind {
-            Kind::Delay { ns: 0 } => return,
-            // The collective itself counts.
-            Kind::Send { .. } | Kind::Recv { .. } if step.is_part() => return,
-            Kind::Delay { .. } => &mut self.computing,
-            _ => &mut self.communicating,
-        };
-        *counted = counted.wrapping_add_signed(change);
     }
 
-    /// A node under way has ended. Returns whether it was the last.
+    /// A node of its own that is under way has ended. Returns whether it was the last.
     fn end(&mut self, node: u32, now: Time, jobs: &[Placed]) -> bool {
         let step = jobs[self.record.job as usize].job.step(self.record.rank, node);
-        if !step.is_part() {
-            self.host.end(self.known[node as usize]);
-        }
-        self.ended(&step, now, jobs)
+        self.host.end(self.known[node as usize]);
+        self.ended(&step, now)
     }
 
     /// As above, where the host knows it.
-    fn ended(&mut self, step: &Step<'_>, now: Time, jobs: &[Placed]) -> bool {
+    fn ended(&mut self, step: &Step<'_>, now: Time) -> bool {
         self.count(step, now, -1);
-        if !step.is_part() {
-            self.record.finish = now;
-        }
+        self.record.finish = now;
         self.left -= 1;
         let ran = &mut self.ran[step.number as usize];
         ran.end = now.as_ps();
@@ -434,22 +495,7 @@ impl Rank {
         if let Kind::Collective { .. } = step.kind {
             self.collectives.push(CollectiveRecord { job, collective: step.collective, rank, start, end: now });
         }
-        if step.is_part() && self.part_ended(step, &jobs[job as usize].job) {
-            self.end(step.within, now, jobs);
-        }
         self.left == 0
-    }
-
-    /// Queues what waited for a part alone. Returns whether its collective has ended.
-    fn part_ended(&mut self, step: &Step<'_>, job: &Job) -> bool {
-        let Some(parts) = job.parts(self.record.rank, step.within) else { return false };
-        let Some(one) = self.under_way.get_mut(&step.collective) else { return false };
-        let first = step.within + 1;
-        let ended = one.end(step.number - first, &parts, |part| self.host.queue(first + part));
-        if one.is_over() {
-            self.under_way.remove(&step.collective);
-        }
-        ended
     }
 
     fn arrive(&mut self, message: Message, now: Time, jobs: &[Placed]) -> bool {
@@ -459,6 +505,6 @@ impl Rank {
     /// A receive has ended with this message.
     fn received(&mut self, node: u32, message: Message, now: Time, jobs: &[Placed]) -> bool {
         self.ran[node as usize].from = (message.from, message.token as u32);
-        self.ended(&jobs[self.record.job as usize].job.step(self.record.rank, node), now, jobs)
+        self.ended(&jobs[self.record.job as usize].job.step(self.record.rank, node), now)
     }
 }

@@ -193,7 +193,8 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Adds what the ranks here did.
     pub(crate) fn add_graphs(&mut self, records: &mut GraphRecords) {
-        self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.take_records(records));
+        let now = self.now();
+        self.world.messages.graphs_mut().into_iter().for_each(|graphs| graphs.take_records(now, records));
     }
 
     /// Whether all nodes of graphs here have ended.

@@ -89,6 +89,22 @@ fn messages_leave_when_their_node_is_ready_and_receives_end_with_them() {
 }
 
 #[test]
+fn an_unfinished_rank_has_waited_up_to_the_end_of_the_run() {
+    let collective = Kind::Collective { operation: Operation::AllReduce, bytes: 4 * PAYLOAD, group: 0 };
+    let ranks = (0..4).map(|_| vec![node(0, delay(300), &[]), node(1, collective, &[0])]).collect();
+    let placed = placed(ranks, 0, us(1));
+    let mut sim = line_rate(network(star(4, us(1))), messages_of(&placed));
+    sim.run_graphs(vec![placed]);
+    sim.run_until(us(9), u64::MAX);
+    let records = sim.take_graphs();
+    assert!(sim.finished() > 0, "some parts are over");
+    for rank in &records.ranks {
+        assert_eq!((rank.unfinished > 0, rank.finish), (true, us(1) + ns(300)));
+        assert_eq!((rank.computing, rank.waiting), (ns(300), us(8).saturating_sub(ns(300))));
+    }
+}
+
+#[test]
 fn a_send_may_end_as_its_message_arrives() {
     let ranks = || {
         vec![

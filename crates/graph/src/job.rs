@@ -261,6 +261,11 @@ impl Job {
         }
     }
 
+    /// Whether a part of a [plan](PartsAt::plan) sends, and the parts that wait for it.
+    pub(crate) fn frees(&self, (plan, place): (u32, u32), part: u32) -> (bool, &[u32]) {
+        self.plans[plan as usize].frees(place, part)
+    }
+
     /// The nodes of a rank, by number.
     pub fn steps(&self, rank: u32) -> impl Iterator<Item = Step<'_>> {
         let program = &self.ranks[rank as usize];

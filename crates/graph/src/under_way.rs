@@ -1,12 +1,13 @@
 //! A collective under way at a rank: which of its messages still wait, without a node for each.
 
-use crate::job::PartsAt;
+use crate::job::{Job, PartsAt};
 
 /// The parts of a collective at a rank, from its start there to the end of the last one.
 #[derive(Clone, Debug)]
 pub struct UnderWay {
     /// The node that is the collective.
     pub node: u32,
+    plan: (u32, u32),
     /// Of each part, how many of those that it waits for have not ended.
     open: Box<[u32]>,
     /// Parts that have not ended, and those for which the collective waits: its receives, or its sends without any.
@@ -23,7 +24,8 @@ impl UnderWay {
         let receives = of().filter(|(sends, _)| !sends).count() as u32;
         let left = parts.len();
         let (awaited, receives) = (if receives > 0 { receives } else { left }, receives > 0);
-        Self { node: parts.node, open: of().map(|(_, waits)| waits).collect(), left, awaited, receives }
+        let open = of().map(|(_, waits)| waits).collect();
+        Self { node: parts.node, plan: parts.plan(), open, left, awaited, receives }
     }
 
     /// Whether a part waits for none.
@@ -32,8 +34,9 @@ impl UnderWay {
     }
 
     /// A part has ended. Calls `ready` for each that waits for nothing more. Returns whether the collective ended now.
-    pub fn end(&mut self, part: u32, parts: &PartsAt<'_>, mut ready: impl FnMut(u32)) -> bool {
-        for after in parts.freed_by(part) {
+    pub fn end(&mut self, part: u32, job: &Job, mut ready: impl FnMut(u32)) -> bool {
+        let (sends, waiting) = job.frees(self.plan, part);
+        for after in waiting {
             let open = &mut self.open[*after as usize];
             *open -= 1;
             if *open == 0 {
@@ -41,7 +44,7 @@ impl UnderWay {
             }
         }
         self.left -= 1;
-        if parts.waits(part).0 == self.receives {
+        if sends == self.receives {
             return false;
         }
         self.awaited -= 1;
@@ -82,13 +85,13 @@ mod tests {
             assert!(sends.iter().all(|part| one.is_free(*part) == receives.is_empty()));
             let mut ready = Vec::new();
             for part in &receives {
-                assert!(one.end(*part, &parts, |part| ready.push(part)) && one.has_ended());
+                assert!(one.end(*part, &job, |part| ready.push(part)) && one.has_ended());
             }
             assert!(ready == sends || receives.is_empty());
             for (count, part) in (1..).zip(&sends) {
                 assert!(!one.is_over());
                 let last = receives.is_empty() && count == sends.len();
-                assert_eq!(one.end(*part, &parts, |_| unreachable!("nothing waits for a send")), last);
+                assert_eq!(one.end(*part, &job, |_| unreachable!("nothing waits for a send")), last);
             }
             assert!(one.is_over() && one.has_ended());
         }

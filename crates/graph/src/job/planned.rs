@@ -55,8 +55,19 @@ pub(super) struct Parts {
     parts: Vec<Part>,
     /// What the parts wait for, by the numbers of parts of their place.
     waits: Vec<u32>,
-    /// The same from the other side: what waits for the parts.
+    /// The same from the other side: what waits for the parts, which a run reads. Places advance together, so here the
+    /// parts of one number lie side by side if all places have as many: those of a place are so far apart.
+    apart: u32,
+    ends: Vec<Ended>,
     frees: Vec<u32>,
+}
+
+/// What happens when a part has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Ended {
+    /// Where what waited for it ends; it begins where that of the one before it ends.
+    frees: u32,
+    sends: bool,
 }
 
 /// A message at the place that sends it, or that receives it.
@@ -69,9 +80,8 @@ pub(super) struct Part {
     pub transfer: u32,
     /// The message's number among the parts of the other place.
     pub there: u32,
-    /// Where its waits end, and what waits for it; they begin where those of the part before it end.
+    /// Where its waits end; they begin where those of the part before it end.
     waits: u32,
-    frees: u32,
     pub sends: bool,
 }
 
@@ -116,25 +126,37 @@ impl Parts {
 
     /// Finds what waits for each part.
     fn turn_waits(&mut self) {
-        // Each wait, by the place of the part that is waited for and by the number of the one that waits.
+        let places = self.places.len() as u32 - 1;
+        let even = self.places.windows(3).all(|ends| ends[1] - ends[0] == ends[2] - ends[1]);
+        self.apart = if even { places } else { 1 };
+        self.ends = vec![Ended::default(); self.parts.len()];
+        for place in 0..places {
+            for number in 0..self.len(place) {
+                let at = self.ended_at(place, number);
+                self.ends[at].sends = self.parts[(self.places[place as usize] + number) as usize].sends;
+            }
+        }
+        // Each wait: the part that is waited for, and the number of the one that waits.
+        let of: &Self = self;
         let pairs = || {
-            self.places
-                .windows(2)
-                .flat_map(|ends| (ends[0]..ends[1]).map(|at| (ends[0], at)))
-                .flat_map(|(first, at)| self.waits_of(at).iter().map(move |wait| ((first + wait) as usize, at - first)))
+            let parts = (0..places).flat_map(|place| (0..of.len(place)).map(move |number| (place, number)));
+            parts.flat_map(|(place, number)| {
+                let waits = of.waits_of(of.places[place as usize] + number);
+                waits.iter().map(move |wait| (of.ended_at(place, *wait), number))
+            })
         };
-        let mut ends = vec![0; self.parts.len()];
+        let mut ends = vec![0; of.parts.len()];
         pairs().for_each(|(before, _)| ends[before] += 1);
         let mut begin = 0;
         for end in &mut ends {
             (*end, begin) = (begin, begin + *end);
         }
-        let mut frees = vec![0; self.waits.len()];
+        let mut frees = vec![0; of.waits.len()];
         for (before, after) in pairs() {
             frees[ends[before] as usize] = after;
             ends[before] += 1;
         }
-        self.parts.iter_mut().zip(ends).for_each(|(part, end)| part.frees = end);
+        self.ends.iter_mut().zip(ends).for_each(|(ended, end)| ended.frees = end);
         self.frees = frees;
     }
 
@@ -154,11 +176,17 @@ impl Parts {
         &self.waits[begin as usize..self.parts[at as usize].waits as usize]
     }
 
-    /// Those of this place that wait for a part.
-    pub fn freed_by(&self, place: u32, number: u32) -> &[u32] {
-        let at = (self.places[place as usize] + number) as usize;
-        let begin = at.checked_sub(1).map_or(0, |before| self.parts[before].frees);
-        &self.frees[begin as usize..self.parts[at].frees as usize]
+    fn ended_at(&self, place: u32, number: u32) -> usize {
+        let first = if self.apart == 1 { self.places[place as usize] } else { place };
+        (first + number * self.apart) as usize
+    }
+
+    /// Whether a part of a place sends, and those of this place that wait for it.
+    pub fn frees(&self, place: u32, number: u32) -> (bool, &[u32]) {
+        let at = self.ended_at(place, number);
+        let begin = at.checked_sub(1).map_or(0, |before| self.ends[before].frees);
+        let Ended { frees: end, sends } = self.ends[at];
+        (sends, &self.frees[begin as usize..end as usize])
     }
 }
 

@@ -171,9 +171,9 @@ impl<'a> PartsAt<'a> {
         (part.sends, waits.len() as u32)
     }
 
-    /// The parts that wait for a part.
-    pub fn freed_by(&self, part: u32) -> &'a [u32] {
-        self.parts.freed_by(self.place, part)
+    /// Where the job has what waits for them: the plan, and the place in it.
+    pub(crate) fn plan(&self) -> (u32, u32) {
+        (self.of.plan, self.place)
     }
 
     /// A part as a node of its rank.

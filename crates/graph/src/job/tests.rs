@@ -85,7 +85,7 @@ fn parts_know_what_waits_for_them_and_which_part_of_the_other_rank_is_theirs() {
                 for (part, step) in (0..).zip(parts.steps()) {
                     let waits = |of: u32| parts.step(of).after_end().any(|id| id == step.number);
                     let found: Vec<u32> = (0..parts.len()).filter(|of| waits(*of)).collect();
-                    assert_eq!(parts.freed_by(part), found);
+                    assert_eq!(job.frees(parts.plan(), part), (parts.waits(part).0, &found[..]));
                     assert_eq!(parts.waits(part).1 as usize, step.after_end().count());
                     pairs += found.len();
                     if let Kind::Send { to, bytes, tag } = step.kind {
