@@ -118,6 +118,8 @@ def test_a_network_is_drawn_by_kinds_of_nodes(tmp_path: Path) -> None:
     figure = draw(explained, tmp_path / "rails.png")
     said = {text.get_text() for text in figure.axes[0].texts}
     assert {"4 nv", "32 gpu", "8 leaf", "4 spine", "32 links, 2.88 Tb/s, 25 ns"} <= said
+    # From each GPU: 7 of its server, 3 of its rail, and 21 over four spines.
+    assert "32.3 % of pairs are 2 links apart\n67.7 % of pairs are 4 links apart, by 4 paths" in said
     assert (tmp_path / "rails.png").stat().st_size > 10_000
     # Of many kinds of names, hosts and switches by level remain.
     many = {f"h{letter}1" for letter in "abcdefghijklmnopqrst"}

@@ -6,11 +6,11 @@ import os
 
 from matplotlib.figure import Figure
 
-from fanin.explanation import Explanation, NodeKind, duration, rate
+from fanin.explanation import Explanation, Lengths, NodeKind, duration, equal_paths, percent, rate
 from fanin.style import COLOURS
 
-WIDE, APART, BELOW, ABOVE = 2.8, 1.05, 0.95, 0.95
-"""Inches from box to box, from level to level, below the lowest level, and above the highest."""
+WIDE, APART, BELOW, ABOVE, LINE = 2.8, 1.05, 0.65, 0.95, 0.2
+"""Inches from box to box, from level to level, from the lowest level to the text, above the highest, and for a line."""
 LENGTHS = 4
 """The most lengths of paths that are named."""
 
@@ -18,19 +18,22 @@ LENGTHS = 4
 def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -> Figure:
     """The network of an explanation (`fanin.explain`): a box for each kind of nodes, hosts below the switches that lead
     further and above those that join hosts alone; a line for the links between two kinds, with their number, rate and
-    delay; and below, how many pairs of hosts are how many links apart. Written to `path`, where one is given."""
+    delay; and below, how many pairs of hosts are how many links apart, and by how many equal paths. Written to `path`,
+    where one is given."""
     kinds = explanation["network"]["kinds"]
     levels = sorted({kind["level"] for kind in kinds})
     rows = [[number for number, kind in enumerate(kinds) if kind["level"] == level] for level in levels]
     across = max(5.6, WIDE * max(len(row) for row in rows))
-    up = BELOW + APART * (len(rows) - 1) + ABOVE
+    lengths = _lengths(explanation)
+    below = BELOW + LINE * (len(lengths) + 1)
+    up = below + APART * (len(rows) - 1) + ABOVE
     figure = Figure(figsize=(across, up))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, across)
     axes.set_ylim(0, up)
     axes.axis("off")
     places = {
-        number: ((column + 0.5) * across / len(row), BELOW + APART * height)
+        number: ((column + 0.5) * across / len(row), below + APART * height)
         for height, row in enumerate(rows)
         for column, number in enumerate(row)
     }
@@ -48,7 +51,7 @@ def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -
         name = f"{kind['nodes']:,} {kind['name']}"
         axes.text(x, y, name, ha="center", va="center", fontsize=11, color="white", bbox=box, zorder=3)
     axes.text(across / 2, up - 0.3, explanation["name"], ha="center", va="center", fontsize=12)
-    axes.text(across / 2, 0.3, _lengths(explanation), ha="center", va="center", fontsize=9, color="0.3")
+    axes.text(across / 2, LINE, "\n".join(lengths), ha="center", va="bottom", fontsize=9, color="0.3")
     if path is not None:
         figure.savefig(path, dpi=150)
     return figure
@@ -69,7 +72,11 @@ def _said(explanation: Explanation) -> dict[tuple[int, int], str]:
     return said
 
 
-def _lengths(explanation: Explanation) -> str:
+def _lengths(explanation: Explanation) -> list[str]:
     lengths = explanation["network"]["paths"]["lengths"]
-    some = [f"{of['share']:.1%} of pairs are {of['links']} links apart" for of in lengths[:LENGTHS]]
-    return "; ".join([*some, "…"] if len(lengths) > LENGTHS else some)
+    some = [f"{percent(of['share'])} of pairs are {of['links']} links apart{_ways(of)}" for of in lengths[:LENGTHS]]
+    return [*some, "…"] if len(lengths) > LENGTHS else some
+
+
+def _ways(of: Lengths) -> str:
+    return f", by {equal_paths(of)} paths" if of["paths_max"] > 1 else ""

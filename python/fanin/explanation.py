@@ -31,11 +31,13 @@ class Tier(TypedDict):
 
 
 class Lengths(TypedDict):
-    """Paths of one length. Round-trip times are the shortest and the longest of these pairs."""
+    """Paths of one length. Numbers of equal paths and round-trip times are the least and the largest of these pairs."""
 
     links: int
     host_pairs: int
     share: float
+    paths_min: int
+    paths_max: int
     base_rtt_min_us: float
     base_rtt_max_us: float
     bdp_max_bytes: int
@@ -348,15 +350,21 @@ def _paths(paths: Paths) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    made = _new("Shortest paths between hosts", "links", "pairs", "base RTT", "BDP")
+    made = _new("Shortest paths between hosts", "links", "pairs", "equal paths", "base RTT", "BDP")
     rows = []
     for of in paths["lengths"]:
         least, most = duration(of["base_rtt_min_us"] / 1e6), duration(of["base_rtt_max_us"] / 1e6)
         rtt = least if least == most else f"{least} to {most}"
-        rows.append([str(of["links"]), percent(of["share"]), rtt, size(of["bdp_max_bytes"])])
+        rows.append([str(of["links"]), percent(of["share"]), equal_paths(of), rtt, size(of["bdp_max_bytes"])])
     sampled = "" if paths["exact"] else f" From {paths['host_pairs']:,} pairs that stand for all."
     note = f"Mean {paths['mean_links']:.2f} links.{sampled} RTT: {paths['counted']}."
     return Group(_fill(made, rows), Text(note, style="dim"), Text())
+
+
+def equal_paths(of: Lengths) -> str:
+    """How many shortest paths two hosts have that are so far apart."""
+    least, most = of["paths_min"], of["paths_max"]
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _marking(explained: Explanation) -> Table:

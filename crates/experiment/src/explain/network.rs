@@ -83,6 +83,10 @@ pub struct Lengths {
     pub host_pairs: u64,
     /// Their share of all pairs.
     pub share: f64,
+    /// The fewest equal paths between two of them; parallel links are several.
+    pub paths_min: u64,
+    /// The most.
+    pub paths_max: u64,
     /// Shortest base round-trip time of these pairs.
     pub base_rtt_min_us: f64,
     /// Longest one.
@@ -157,6 +161,7 @@ fn lengths(paths: &Paths, table: &mut Table<'_>) -> PathsOf {
     #[derive(Clone, Copy)]
     struct Of {
         pairs: u64,
+        count: (u64, u64),
         rtt: (Time, Time),
         bdp: u64,
     }
@@ -167,8 +172,10 @@ fn lengths(paths: &Paths, table: &mut Table<'_>) -> PathsOf {
         let Some(routes) = table.to(target) else { continue };
         for (from, route) in (0u32..).zip(routes).filter(|(_, route)| route.links > 0) {
             let senders = u64::from(paths.members[from as usize]) - u64::from(from == target);
-            let entry = of.entry(route.links).or_insert(Of { pairs: 0, rtt: (Time::NEVER, Time::ZERO), bdp: 0 });
+            let none = Of { pairs: 0, count: (u64::MAX, 0), rtt: (Time::NEVER, Time::ZERO), bdp: 0 };
+            let entry = of.entry(route.links).or_insert(none);
             entry.pairs += senders * receivers;
+            entry.count = (entry.count.0.min(route.count), entry.count.1.max(route.count));
             entry.rtt = (entry.rtt.0.min(route.rtt.0), entry.rtt.1.max(route.rtt.1));
             entry.bdp = entry.bdp.max(paths.nic[from as usize].bytes_in(route.rtt.1));
         }
@@ -195,6 +202,8 @@ fn lengths(paths: &Paths, table: &mut Table<'_>) -> PathsOf {
                 links,
                 host_pairs: of.pairs,
                 share: of.pairs as f64 / pairs.max(1) as f64,
+                paths_min: of.count.0,
+                paths_max: of.count.1,
                 base_rtt_min_us: us(of.rtt.0),
                 base_rtt_max_us: us(of.rtt.1),
                 bdp_max_bytes: of.bdp,

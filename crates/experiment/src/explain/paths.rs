@@ -44,6 +44,8 @@ pub struct Paths {
 pub struct Route {
     /// Number of links; 0 if there is no path (a group of one host with itself).
     pub links: u32,
+    /// How many there are, parallel links apart.
+    pub count: u64,
     /// Base round-trip time of the fastest and the slowest of them.
     pub rtt: (Time, Time),
     /// Links of each tier, with an even split over equal next hops at every node.
@@ -147,6 +149,7 @@ impl Paths {
         let groups = self.groups();
         let (distance, order) = self.distances(target);
         let mut found: Vec<Route> = vec![Route::default(); self.ways.len()];
+        found[target as usize].count = 1;
         found[target as usize].crossed = vec![0.0; self.tiers.len()];
         for &node in order.iter().filter(|node| **node != target) {
             let next = self.ways[node as usize].iter().filter(|way| {
@@ -166,12 +169,14 @@ impl Paths {
 
     /// The paths by any of these next hops, split evenly.
     fn join<'a>(&self, next: impl Iterator<Item = &'a Way>, found: &[Route]) -> Route {
-        let mut joined = Route { links: 0, rtt: (Time::NEVER, Time::ZERO), crossed: vec![0.0; self.tiers.len()] };
+        let crossed = vec![0.0; self.tiers.len()];
+        let mut joined = Route { links: 0, count: 0, rtt: (Time::NEVER, Time::ZERO), crossed };
         let mut ways = 0.0;
         for way in next {
             let beyond = &found[way.to as usize];
             ways += 1.0;
             joined.links = beyond.links + 1;
+            joined.count = joined.count.saturating_add(beyond.count);
             let own = (way.rate.tx_time(self.sizes.0))
                 .saturating_add(way.rate.tx_time(self.sizes.1))
                 .saturating_add(way.delay)
@@ -243,6 +248,7 @@ mod tests {
         assert_eq!((paths.groups(), paths.members[0]), (64, 16));
         let to = paths.to(0);
         assert_eq!((to[0].links, to[1].links, to[4].links), (2, 4, 6));
+        assert_eq!((to[0].count, to[1].count, to[4].count), (1, 4, 16));
         // 6 links of 5 us each way, a full packet there and an ACK back over each.
         let wire = Rate::from_gbps(10).tx_time(1500) + Rate::from_gbps(10).tx_time(64);
         let rtt = Time::from_us(60) + Time::from_ps(6 * wire.as_ps());
@@ -277,6 +283,7 @@ mod tests {
         let tx = |gbps| Rate::from_gbps(gbps).tx_time(1000) + Rate::from_gbps(gbps).tx_time(100);
         assert_eq!(to_b[0].rtt, (Time::from_us(4) + tx(10) + tx(40), Time::from_us(4) + tx(10) + tx(10)));
         assert_eq!((to_b[0].links, to_b[2].links, to_b[1].links), (2, 2, 0));
+        assert_eq!((to_b[0].count, to_b[2].count, to_b[1].count), (2, 1, 0));
         assert_eq!(paths.to(2)[2].rtt.0, Time::from_us(4) + tx(1) + tx(1));
     }
 

@@ -82,6 +82,7 @@ fn loads_are_counted_per_tier() {
     let paths = &explained.network.paths;
     assert_eq!((paths.host_pairs, paths.exact, paths.lengths.len()), (12, true, 2));
     assert_eq!((paths.lengths[0].host_pairs, paths.lengths[1].host_pairs), (4, 8));
+    assert_eq!((paths.lengths[0].paths_max, paths.lengths[1].paths_min, paths.lengths[1].paths_max), (1, 2, 2));
     assert!((paths.mean_links - 40.0 / 12.0).abs() < 1e-12);
 }
 
