@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import budget, callgrind, graphs, peers, profile, report, side_by_side, speed, stages
+from bench import budget, callgrind, graphs, jobs, peers, profile, report, side_by_side, speed, stages
 from bench.scenarios import CASES
 from fanin import bench
 from fanin._core import SpecError
@@ -215,6 +215,30 @@ def graphs_command(
         raise RunError(need)
     graphs.save(graphs.measure(work), out / report.GRAPHS)
     print(graphs.section(out / report.GRAPHS))
+    if doc:
+        report.write()
+
+
+@app.command("jobs")
+def jobs_command(
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="NAME", help=f"Only this: {', '.join(jobs.JOBS)}.")
+    ] = None,
+    threads: Annotated[
+        list[int] | None, typer.Option("--threads", help="On so many threads; may be repeated (default: 1 and 2).")
+    ] = None,
+    work: Annotated[Path, typer.Option(metavar="DIR", help="Where files of the runs lie.")] = HERE / "work" / "jobs",
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where jobs.json goes.")] = HERE / "results",
+    doc: Annotated[bool, typer.Option("--doc", help="Write the section of docs/performance.md, too.")] = False,
+) -> None:
+    """What large jobs of AI clusters cost: a ring of 1,024 ranks and a training step. Takes a quarter of an hour."""
+    for name in only or ():
+        if name not in jobs.JOBS:
+            raise RunError(f"--only {name}: there is no such job; the jobs are {', '.join(jobs.JOBS)}")
+    say = Console(stderr=True, soft_wrap=True).print
+    path = out / report.JOBS
+    jobs.save(jobs.measure(only or list(jobs.JOBS), threads or [1, 2], work, say), path)
+    print(jobs.section(path))
     if doc:
         report.write()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import budget, graphs, peers, scale, side_by_side, speed, stages
+from bench import budget, graphs, jobs, peers, scale, side_by_side, speed, stages
 from bench.scenarios import CASES, WORKLOADS
 from fanin.run_folder import RunError
 from fanin.style import BLUE, GREEN, PURPLE, SKY, VERMILLION
@@ -21,6 +21,7 @@ SPEED = "speed.json"
 BUDGET = "budget.json"
 STAGES = "stages.json"
 GRAPHS = "graphs.json"
+JOBS = "jobs.json"
 SCALE, SCALE_WHOLE = "scale.json", "scale-whole.json"
 """In `RESULTS`; the last was measured when networks were cut for threads only, so that one thread had them whole."""
 PICTURE = "performance-side-by-side.png"
@@ -197,6 +198,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "budget": (BUDGET, budget.section),
     "stages": (STAGES, stages.section),
     "graphs": (GRAPHS, graphs.section),
+    "jobs": (JOBS, jobs.section),
     "side-by-side": (SIDE_BY_SIDE, side_by_side_section),
 }
 """The sections of the page: the name of the marks, the file in `RESULTS`, what makes Markdown of it."""
