@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from conftest import ROOT, Command
-from fanin import Result, SpecError, compare, graphs, load, run
+from fanin import Result, SpecError, compare, explain, graphs, load, run
 
 EXAMPLE = ROOT / "examples" / "collectives" / "layers.txt"
 NETWORK = ROOT / "examples" / "collectives" / "all-reduce.toml"
@@ -158,6 +158,30 @@ def test_with_pxn_nothing_crosses_rails() -> None:
             exchange(**more)
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {"kind": "all-to-all", "size": "800 KB", "pxn": True, "server": 4},
+        {"kind": "all-reduce", "algorithm": "hierarchical", "size": "1 MB", "server": 4},
+    ],
+)
+def test_rails_need_no_spines_where_nothing_crosses_them(pattern: dict[str, object]) -> None:
+    joined, apart = (run(cluster(rails(2, 4, spines=spines), pattern), progress=False) for spines in (1, 0))
+    assert apart.flows().equals(joined.flows())
+    paths = explain(cluster(rails(2, 4, spines=0), pattern))["network"]["paths"]
+    # To three GPUs over NVLink, and to one over its leaf.
+    assert [(of["links"], of["host_pairs"], of["paths_max"]) for of in paths["lengths"]] == [(2, 8 * 4, 1)]
+
+
+def test_flows_of_the_caller_need_a_way() -> None:
+    spec = cluster(rails(2, 4, spines=0), {"kind": "all-to-all", "size": "800 KB", "pxn": True, "server": 4})
+    flows = pl.DataFrame({"src": ["gpu0.0"], "dst": ["gpu1.1"], "bytes": [1000], "start_ps": [0]})
+    with pytest.raises(SpecError, match=r'given flows: no way leads from host "gpu0\.0" to host "gpu1\.1"'):
+        run(spec, flows=flows, progress=False)
+    near = flows.with_columns(dst=pl.lit("gpu1.0"))
+    assert run(spec, flows=near, progress=False).flows().height == 56 + 24 + 1
+
+
 def test_rails_that_cannot_be_are_refused() -> None:
     def refused(**more: object) -> str:
         with pytest.raises(SpecError) as error:
@@ -165,7 +189,10 @@ def test_rails_that_cannot_be_are_refused() -> None:
         return str(error.value)
 
     assert "network.topology.rails: is 3; use a divisor of gpus (4)" in refused(rails=3)
-    assert "network.topology.spines: is 0; nothing joins the leaves" in refused(spines=0)
+    # A ring goes from each GPU to the next: from the last of a server to the first of the next one.
+    assert 'traffic[0].pattern: no way leads from host "gpu0.3" to host "gpu1.0"; hosts do not forward' in refused(
+        spines=0
+    )
     assert "network.topology.nvlink: is 0" in refused(nvlink="0 Gbps")
 
 

@@ -629,7 +629,8 @@ class TopologyRails(TypedDict, total=False):
     servers: Required[int]
     """Number of servers."""
     spines: Required[int]
-    """Spines of each plane, each with a link to all its leaves. 0 where one leaf has all GPUs."""
+    """Spines of each plane, each with a link to all its leaves. With 0, only GPUs of the same leaf, and those of the
+    same server by NVLink, reach each other."""
     tors: int
     """Leaves of a GPU in each plane; 2 is called dual ToR. Default: 1."""
 

@@ -269,6 +269,22 @@ fn each_wrong_call_says_what_is_wrong_and_changes_nothing() {
 }
 
 #[test]
+fn a_message_needs_a_way() {
+    let topology = "kind = \"rails\"\nservers = 2\ngpus = 2\nspines = 0\nlink = \"10 Gbps\"\ndelay = \"1 us\"";
+    let rails = format!("[network.topology]\n{topology}\n[network.buffer]\npolicy = \"unlimited\"\n");
+    let net = open(&file("rails.toml", &rails), "");
+    // SAFETY: the handle is open, and there is room for one event.
+    unsafe {
+        assert_eq!(fanin_post(net, 0, 3, 1000, 0), -1);
+        assert!(problem(net).contains("no way leads from host 0 to host 3; hosts do not forward"), "{}", problem(net));
+        assert_eq!(fanin_post(net, 0, 2, 1000, 0), 0);
+        let mut events = [Event::default(); 1];
+        assert_eq!(fanin_next(net, events.as_mut_ptr(), 1), 1);
+        assert_eq!(fanin_close(net, ptr::null()), 0);
+    }
+}
+
+#[test]
 fn posts_and_wakes_of_one_instant_come_in_the_order_of_the_header() {
     let net = open(&star("order.toml", 4, ""), "");
     // SAFETY: the handle is open, and there is room for so many events.

@@ -5,7 +5,8 @@
 
 use super::{DRAIN_STEP, EVENTS_PER_LOADED, EVENTS_PER_LOOK, EVENTS_PER_TAKE, Engine, Outcome, Runner, runner, sent};
 use crate::built::Built;
-use fanin_fabric::topology::Graph;
+use crate::spec::NO_WAY;
+use fanin_fabric::topology::{Graph, Reach};
 use fanin_fabric::{Message, News, ParallelSimulation, Simulation};
 use fanin_units::Time;
 
@@ -20,6 +21,8 @@ const FIRST_STEP: Time = Time::from_us(100);
 pub struct Online {
     runner: Runner<'static, Box<dyn Engine>>,
     graph: Graph,
+    /// Which hosts reach each other, where some may not.
+    reach: Option<Reach>,
     /// The end of the measured window, after which nothing happens.
     end: Time,
     /// The numbers used so far, one bit each.
@@ -42,7 +45,8 @@ impl Online {
         let sim: Box<dyn Engine> = Box::new(sim);
         let (mut runner, graph, _) = runner(built, sim, |_: &_| true);
         runner.sent_before = sent(&*runner.sim);
-        let mut online = Self { runner, graph, end, used: Vec::new(), posted: 0, told: Vec::new() };
+        let reach = Reach::of(&graph);
+        let mut online = Self { runner, graph, reach, end, used: Vec::new(), posted: 0, told: Vec::new() };
         online.run();
         online.told.clear();
         online
@@ -76,6 +80,9 @@ impl Online {
         }
         if src == dst {
             return Err(format!("message {number}: host {src} sends to itself; messages are between different hosts"));
+        }
+        if self.reach.as_ref().is_some_and(|reach| !reach.joins(src, dst)) {
+            return Err(format!("message {number}: no way leads from host {src} to host {dst}; {NO_WAY}"));
         }
         if bytes == 0 || bytes > fanin_graph::LARGEST {
             return Err(format!("message {number}: it has {bytes} bytes; give 1 to 2^50"));

@@ -3,9 +3,11 @@
 use super::HostNames;
 use super::built::{Built, Measure};
 use super::document::Document;
+use super::setting::NO_WAY;
 use super::source::Source;
 use crate::error::{Problem, Problems};
 use fanin_engine::Streams;
+use fanin_fabric::topology::Reach;
 use fanin_fabric::{Message, NetworkConfig, Placed, TrafficConfig};
 use fanin_units::Time;
 use fanin_workload::{Expected, FlowList, ListedFlow, Pattern, Places, merge};
@@ -170,6 +172,13 @@ impl CheckedSpec {
             sources.push(flows.expect("a checked spec's workloads have been planned before"));
         }
         if !flows.is_empty() {
+            let reach = Some(&self.network.graph).filter(|_| self.document.network.topology.may_part());
+            let apart = |reach: &Reach| flows.iter().find(|flow| !reach.joins(flow.src, flow.dst)).cloned();
+            if let Some(flow) = reach.and_then(Reach::of).as_ref().and_then(apart) {
+                let [from, to] = [flow.src, flow.dst].map(|host| &self.network.graph.names[host as usize]);
+                let problem = format!("the given flows: no way leads from host \"{from}\" to host \"{to}\"");
+                return Err(self.source.problem("", problem, NO_WAY).into());
+            }
             let given = fanin_workload::Traffic { start: Time::ZERO, pattern: Pattern::List(FlowList::new(flows)) };
             let given = given.flows(&self.places, &streams, 0, until);
             sources.push(given.map_err(|error| self.source.problem("", format!("the given flows: {error}"), ""))?);

@@ -41,3 +41,4 @@ pub use around::network_of;
 pub use checked::CheckedSpec;
 pub use host_names::HostNames;
 pub use read::{Spec, schema, table};
+pub(crate) use setting::NO_WAY;

@@ -71,7 +71,7 @@ pub fn check_traffics(
         checker.fail("traffic", problem, format!("traffics times hosts are at most {MOST_PLACES}"));
         return None;
     }
-    let setting = network.map(Setting::new);
+    let setting = network.map(|network| Setting::new(network, document.network.topology.may_part()));
     let mut configs = Vec::with_capacity(count);
     let mut workloads = Vec::with_capacity(count);
     let mut messages = 0.0;
@@ -93,6 +93,7 @@ pub fn check_traffics(
             && let Some((workload, flows)) = one.workload(traffic, setting, until)
         {
             messages += flows;
+            one.check_reach(&workload, i as u16, setting, until);
             unmeasured.extend(one.none_measured(&workload, (from, until)));
             workloads.push(workload);
         }

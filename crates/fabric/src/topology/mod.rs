@@ -2,8 +2,8 @@
 //!
 //! Each builder is a struct of parameters with `build`, in a file of its own: [`Star`], [`Dumbbell`], [`ParkingLot`],
 //! [`LeafSpine`] (RCC's tree), [`Clos`] (Dart's and HPCC's networks), [`FatTree`], [`Rails`] (GPU servers), and
-//! [`Explicit`] for any other graph. The result of `build` is connected and within [`MAX_NODES`] and [`MAX_LINKS`]; the
-//! functions of [`Graph`] require that its links name its own nodes.
+//! [`Explicit`] for any other graph. The result of `build` is within [`MAX_NODES`] and [`MAX_LINKS`], and connected,
+//! but for rails without spines ([`Reach`]); the functions of [`Graph`] require that its links name its own nodes.
 
 mod clos;
 mod draft;
@@ -28,6 +28,7 @@ pub use fat_tree::FatTree;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
 pub use rails::Rails;
+pub use reach::Reach;
 pub use star::Star;
 pub use tier::{Tier, Way};
 pub use up_down::UpDown;

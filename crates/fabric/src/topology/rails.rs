@@ -22,7 +22,7 @@ pub struct Rails {
     pub planes: u32,
     /// Leaves of a GPU in each plane, at least 1: 2 is called dual ToR.
     pub tors: u32,
-    /// Spines of each plane. 0 only where a single leaf has all GPUs.
+    /// Spines of each plane. Without them only GPUs of the same leaf, or of the same server, reach each other.
     pub spines: u32,
     /// GPU to NV switch; without it servers have none.
     pub nvlink: Option<Cable>,
@@ -49,9 +49,6 @@ impl Rails {
         self.nvlink.map_or(Ok(()), |cable| cable.check("nvlink"))?;
         let segments = servers.div_ceil(segment);
         let leaves = product(&[planes, tors, rails, segments]);
-        if spines == 0 && (rails > 1 || segments > 1) {
-            return Err(TopologyError::new("spines", "is 0; nothing joins the leaves, so use at least 1"));
-        }
         let hosts = product(&[servers, gpus]);
         let own = if self.nvlink.is_some() { (u64::from(servers), hosts) } else { (0, 0) };
         let switches = total(&[leaves, product(&[planes, spines]), own.0]);

@@ -1,8 +1,40 @@
-//! Whether every two hosts have a path to each other.
+//! Whether two hosts have a path to each other.
 
 use super::{Adjacency, Graph};
 use fanin_units::NodeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which hosts reach each other, in a network in which some may not: rails without spines.
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// The islands of each host.
+    islands: Vec<Vec<u32>>,
+    /// Hosts with a link to each other, the smaller number first.
+    linked: BTreeSet<(u32, u32)>,
+}
+
+impl Reach {
+    /// That of a network; `None` if the same switches join all hosts.
+    pub fn of(graph: &Graph) -> Option<Self> {
+        let (_, hosts_of) = islands(graph, &graph.adjacency());
+        if hosts_of.iter().any(|hosts| hosts.len() == graph.hosts as usize) {
+            return None;
+        }
+        let mut islands = vec![Vec::new(); graph.hosts as usize];
+        for (island, hosts) in (0..).zip(&hosts_of) {
+            hosts.iter().for_each(|host| islands[*host as usize].push(island));
+        }
+        let both = graph.links.iter().filter(|link| graph.is_host(link.a) && graph.is_host(link.b));
+        let linked = both.map(|link| (link.a.0.min(link.b.0), link.a.0.max(link.b.0))).collect();
+        Some(Self { islands, linked })
+    }
+
+    /// Whether a way leads from one host to the other, and back. Hosts do not forward.
+    pub fn joins(&self, one: u32, other: u32) -> bool {
+        let [of_one, of_other] = [one, other].map(|host| &self.islands[host as usize]);
+        of_one.iter().any(|island| of_other.contains(island)) || self.linked.contains(&(one.min(other), one.max(other)))
+    }
+}
 
 /// Two hosts without a path between them, the smaller number first. As hosts do not forward, a common third host is not
 /// enough.

@@ -116,7 +116,8 @@ pub enum Topology {
         planes: Option<u32>,
         /// Leaves of a GPU in each plane; 2 is called dual ToR. Default: 1.
         tors: Option<u32>,
-        /// Spines of each plane, each with a link to all its leaves. 0 where one leaf has all GPUs.
+        /// Spines of each plane, each with a link to all its leaves. With 0, only GPUs of the same leaf, and those of
+        /// the same server by NVLink, reach each other.
         spines: u32,
         /// Rate of the link of a GPU to each of its leaves.
         link: Rate,
@@ -151,6 +152,13 @@ pub enum Topology {
     /// `network.buffer`.
     #[serde(untagged)]
     File(TopologyFile),
+}
+
+impl Topology {
+    /// Whether hosts may have no way to each other.
+    pub(in crate::spec) fn may_part(&self) -> bool {
+        matches!(self, Self::Rails { spines: 0, .. })
+    }
 }
 
 /// A network from a separate file.

@@ -314,7 +314,18 @@ fn rails_join_the_same_places_of_servers() {
     );
     assert_eq!(neighbours("nv3"), "gpu3.0 gpu3.1 gpu3.2 gpu3.3");
     assert_error(Rails { rails: 3, ..rails }.build(), "rails", &["is 3", "divisor of gpus (4)"]);
-    assert_error(Rails { spines: 0, ..rails }.build(), "spines", &["is 0", "use at least 1"]);
+    assert!(Reach::of(&graph).is_none(), "spines join all");
+    // Without spines a way leads over a common leaf or NVLink.
+    let parted = Rails { spines: 0, ..rails }.build().unwrap();
+    let reach = Reach::of(&parted).expect("some hosts do not reach others");
+    let distances = (0..16).map(|host| parted.distances_from(NodeId(host)));
+    for (one, distances) in (0..16).zip(distances) {
+        for other in (0..16).filter(|other| *other != one) {
+            let (server, rail, part) = (one / 4 == other / 4, one % 2 == other % 2, one / 8 == other / 8);
+            assert_eq!(reach.joins(one, other), server || rail && part, "{one} and {other}");
+            assert_eq!(distances[other as usize] == 2, server || rail && part);
+        }
+    }
     assert_error(Rails { servers: 1_000_000, ..rails }.build(), "servers, gpus, planes, tors, spines", &["nodes"]);
     let one = Rails { servers: 2, gpus: 1, rails: 1, segment: 2, planes: 1, tors: 1, spines: 0, nvlink: None, ..rails };
     assert_eq!(one.build().unwrap().names, ["gpu0.0", "gpu1.0", "leaf0.0.0"]);
