@@ -101,11 +101,14 @@ def measure(
     names: Iterable[str], threads: Iterable[int], work: Path, say: Callable[[str], None]
 ) -> list[dict[str, object]]:
     """These jobs on so many threads, one after another. Raises `RunError` where one fails."""
-    found = []
+    found: list[dict[str, object]] = []
     for name in names:
         for count in threads:
             say(f"{name} on {count} threads")
-            found.append({"job": name, **asdict(_one(JOBS[name], count, work))})
+            one = {"job": name, **asdict(_one(JOBS[name], count, work))}
+            # A single switch is not cut.
+            if all((one["job"], one["threads"]) != (other["job"], other["threads"]) for other in found):
+                found.append(one)
     return found
 
 
