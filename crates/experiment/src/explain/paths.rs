@@ -44,7 +44,7 @@ pub struct Paths {
 pub struct Route {
     /// Number of links; 0 if there is no path (a group of one host with itself).
     pub links: u32,
-    /// How many there are, parallel links apart.
+    /// How many there are; parallel links make several.
     pub count: u64,
     /// Base round-trip time of the fastest and the slowest of them.
     pub rtt: (Time, Time),

@@ -173,7 +173,9 @@ impl CheckedSpec {
         }
         if !flows.is_empty() {
             let reach = Some(&self.network.graph).filter(|_| self.document.network.topology.may_part());
-            let apart = |reach: &Reach| flows.iter().find(|flow| !reach.joins(flow.src, flow.dst)).cloned();
+            let hosts = self.network.graph.hosts;
+            let mut known = flows.iter().filter(|flow| flow.src < hosts && flow.dst < hosts);
+            let apart = |reach: &Reach| known.find(|flow| !reach.joins(flow.src, flow.dst)).cloned();
             if let Some(flow) = reach.and_then(Reach::of).as_ref().and_then(apart) {
                 let [from, to] = [flow.src, flow.dst].map(|host| &self.network.graph.names[host as usize]);
                 let problem = format!("the given flows: no way leads from host \"{from}\" to host \"{to}\"");
