@@ -2,10 +2,13 @@
 
 import threading
 import time
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from fanin import SpecError
@@ -96,6 +99,15 @@ def test_numbers_are_shown_with_three_digits() -> None:
     assert [percent(0.16149), percent(1)] == ["16.1 %", "100 %"]
 
 
+def overprinted(figure: Figure) -> list[str]:
+    """Texts of a drawing that lie over one another, or beyond it."""
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    boxes = [(text.get_text(), text.get_window_extent(canvas.get_renderer())) for text in figure.axes[0].texts]
+    beyond = [f"{said} beyond" for said, box in boxes if box.x0 < figure.bbox.x0 or box.x1 > figure.bbox.x1]
+    return beyond + [f"{one} over {two}" for (one, box), (two, other) in combinations(boxes, 2) if box.overlaps(other)]
+
+
 def test_a_network_is_drawn_by_kinds_of_nodes(tmp_path: Path) -> None:
     rails = {"kind": "rails", "servers": 4, "gpus": 8, "spines": 4, "link": "400 Gbps", "delay": "500 ns"}
     spec: dict[str, Any] = {
@@ -117,10 +129,22 @@ def test_a_network_is_drawn_by_kinds_of_nodes(tmp_path: Path) -> None:
     }
     figure = draw(explained, tmp_path / "rails.png")
     said = {text.get_text() for text in figure.axes[0].texts}
-    assert {"4 nv", "32 gpu", "8 leaf", "4 spine", "32 links, 2.88 Tb/s, 25 ns"} <= said
+    assert {"4 nv", "32 gpu", "8 leaf", "4 spine", "32 links\n2.88 Tb/s, 25 ns"} <= said
     # From each GPU: 7 of its server, 3 of its rail, and 21 over four spines.
     assert "32.3 % of pairs are 2 links apart\n67.7 % of pairs are 4 links apart, by 4 paths" in said
     assert (tmp_path / "rails.png").stat().st_size > 10_000
+    # Without spines the leaves and NVLink are two kinds above one.
+    apart: dict[str, Any] = {**rails, "gpus": 4, "spines": 0, "nvlink": "900 Gbps"}
+    pattern = {"kind": "all-to-all", "size": "1 MB", "pxn": True, "server": 4}
+    alone = {
+        **spec,
+        "network": {**spec["network"], "topology": apart},
+        "traffic": [{**spec["traffic"][0], "pattern": pattern}],
+    }
+    torus = {"file": str(ROOT / "examples" / "collectives" / "torus.yml")}
+    among = {**spec, "network": {**spec["network"], "topology": torus}}
+    for one in (spec, alone, among, INCAST):
+        assert overprinted(draw(explain(one))) == []
     # Of many kinds of names, hosts and switches by level remain.
     many = {f"h{letter}1" for letter in "abcdefghijklmnopqrst"}
     links = [{"between": [host, "top"], "rate": "1 Gbps", "delay": "1 us"} for host in sorted(many)]

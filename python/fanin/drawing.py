@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from fanin.explanation import Explanation, Lengths, NodeKind, duration, equal_paths, percent, rate
 from fanin.style import COLOURS
 
-WIDE, APART, BELOW, ABOVE, LINE = 2.8, 1.05, 0.65, 0.95, 0.2
+WIDE, APART, BELOW, ABOVE, LINE = 2.8, 1.25, 0.65, 0.95, 0.2
 """Inches from box to box, from level to level, from the lowest level to the text, above the highest, and for a line."""
 LENGTHS = 4
 """The most lengths of paths that are named."""
@@ -41,7 +41,7 @@ def draw(explanation: Explanation, path: str | os.PathLike[str] | None = None) -
     for (a, b), said in _said(explanation).items():
         (x, y), (to_x, to_y) = places[a], places[b]
         if a == b:
-            axes.text(x, y - 0.45, f"among them {said}", ha="center", va="center", fontsize=9, zorder=4)
+            axes.text(x + 0.6, y, f"among them\n{said}", ha="left", va="center", fontsize=9, zorder=4)
             continue
         axes.plot([x, to_x], [y, to_y], color="0.6", linewidth=1.8, zorder=1)
         axes.text((x + to_x) / 2, (y + to_y) / 2, said, ha="center", va="center", fontsize=9, bbox=white, zorder=2)
@@ -67,7 +67,7 @@ def _said(explanation: Explanation) -> dict[tuple[int, int], str]:
     for links in explanation["network"]["between"]:
         a, b = links["between"]
         number = f"{links['links']:,} link{'s' if links['links'] > 1 else ''}"
-        text = f"{number}, {rate(links['rate_bps'])}, {duration(links['delay_ps'] / 1e12)}"
+        text = f"{number}\n{rate(links['rate_bps'])}, {duration(links['delay_ps'] / 1e12)}"
         said[a, b] = f"{said[a, b]}\n{text}" if (a, b) in said else text
     return said
 
