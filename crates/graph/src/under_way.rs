@@ -8,7 +8,7 @@ pub struct UnderWay {
     /// The node that is the collective.
     pub node: u32,
     plan: (u32, u32),
-    /// Of each part, how many of those that it waits for have not ended.
+    /// Of each part, how many of those that it waits for have not ended; empty where each waits for one at most.
     open: Box<[u32]>,
     /// Parts that have not ended, and those for which the collective waits: its receives, or its sends without any.
     left: u32,
@@ -24,22 +24,20 @@ impl UnderWay {
         let receives = of().filter(|(sends, _)| !sends).count() as u32;
         let left = parts.len();
         let (awaited, receives) = (if receives > 0 { receives } else { left }, receives > 0);
-        let open = of().map(|(_, waits)| waits).collect();
+        let open =
+            if of().any(|(_, waits)| waits > 1) { of().map(|(_, waits)| waits).collect() } else { Box::default() };
         Self { node: parts.node, plan: parts.plan(), open, left, awaited, receives }
-    }
-
-    /// Whether a part waits for none.
-    pub fn is_free(&self, part: u32) -> bool {
-        self.open[part as usize] == 0
     }
 
     /// A part has ended. Calls `ready` for each that waits for nothing more. Returns whether the collective ended now.
     pub fn end(&mut self, part: u32, job: &Job, mut ready: impl FnMut(u32)) -> bool {
         let (sends, waiting) = job.frees(self.plan, part);
         for after in waiting {
-            let open = &mut self.open[*after as usize];
-            *open -= 1;
-            if *open == 0 {
+            let last = self.open.get_mut(*after as usize).is_none_or(|open| {
+                *open -= 1;
+                *open == 0
+            });
+            if last {
                 ready(*after);
             }
         }
@@ -82,7 +80,7 @@ mod tests {
             let mut one = UnderWay::new(&parts);
             let (receives, sends): (Vec<u32>, Vec<u32>) = (0..parts.len()).partition(|part| !parts.waits(*part).0);
             seen[receives.len() + usize::from(receives.len() == 1 && sends.is_empty())] += 1;
-            assert!(sends.iter().all(|part| one.is_free(*part) == receives.is_empty()));
+            assert!(sends.iter().all(|part| (parts.waits(*part).1 == 0) == receives.is_empty()));
             let mut ready = Vec::new();
             for part in &receives {
                 assert!(one.end(*part, &job, |part| ready.push(part)) && one.has_ended());

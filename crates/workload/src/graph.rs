@@ -4,7 +4,7 @@ use crate::{Expected, Flow, NO_GROUP, Places, WorkloadError};
 use fanin_graph::job::{NONE, SendEnds};
 use fanin_graph::{Job, Kind};
 use fanin_units::Time;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// A job on some hosts.
@@ -51,33 +51,73 @@ impl Graph {
         self.check(places)?;
         let Self { job, hosts } = self.clone();
         let ranks = if span > Time::ZERO { job.ranks.len() as u32 } else { 0 };
-        Ok((0..ranks).flat_map(move |rank| {
-            let (job, hosts) = (job.clone(), hosts.clone());
-            (0..job.ranks[rank as usize].len() as u32).filter_map(move |number| {
-                let step = job.step(rank, number);
-                let Kind::Send { to, bytes, .. } = step.kind else { return None };
-                Some(Flow {
-                    src: hosts[rank as usize],
-                    dst: hosts[to as usize],
-                    // A message without content is a packet with one byte.
-                    bytes: bytes.max(1),
-                    group: if step.collective == NONE { NO_GROUP } else { step.collective },
-                    sent_by: Some((rank, number)),
-                    ..Flow::default()
-                })
-            })
+        // Ranks advance together: the first message of each, then the second, so that those under way at a time are
+        // neighbours in every table.
+        let mut next: VecDeque<(u32, u32)> = (0..ranks).map(|rank| (rank, 0)).collect();
+        Ok(std::iter::from_fn(move || {
+            while let Some((rank, first)) = next.pop_front() {
+                let mut numbers = first..job.ranks[rank as usize].len() as u32;
+                let flow = numbers.find_map(|number| flow_of(&job, &hosts, rank, number));
+                if flow.is_some() {
+                    next.push_back((rank, numbers.start));
+                    return flow;
+                }
+            }
+            None
         }))
     }
 
     pub(crate) fn expected(&self, places: &Places, span: Time) -> Result<Expected, WorkloadError> {
+        self.check(places)?;
         let (mut count, mut total, mut crossing) = (0.0, 0.0, 0.0);
-        for flow in self.flows(places, span)? {
-            let bytes = flow.bytes as f64;
+        for (rank, _, to, bytes) in Some(self.job.sends()).filter(|_| span > Time::ZERO).into_iter().flatten() {
+            let bytes = bytes.max(1) as f64;
             count += 1.0;
             total += bytes;
-            crossing += if places.crosses_racks(flow.src, flow.dst) { bytes } else { 0.0 };
+            let crosses = places.crosses_racks(self.hosts[rank as usize], self.hosts[to as usize]);
+            crossing += if crosses { bytes } else { 0.0 };
         }
         let share = if total > 0.0 { crossing / total } else { 0.0 };
         Ok(Expected::once(count, if count > 0.0 { total / count } else { 0.0 }, share))
+    }
+}
+
+/// The message of a node that sends one.
+fn flow_of(job: &Job, hosts: &[u32], rank: u32, number: u32) -> Option<Flow> {
+    let step = job.step(rank, number);
+    let Kind::Send { to, bytes, .. } = step.kind else { return None };
+    Some(Flow {
+        src: hosts[rank as usize],
+        dst: hosts[to as usize],
+        // A message without content is a packet with one byte.
+        bytes: bytes.max(1),
+        group: if step.collective == NONE { NO_GROUP } else { step.collective },
+        sent_by: Some((rank, number)),
+        ..Flow::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hosts::tests::racks;
+    use fanin_graph::collectives::Method;
+    use fanin_graph::job::Listed;
+    use fanin_graph::{Holds, Node, Rules};
+
+    #[test]
+    fn the_first_messages_of_all_ranks_come_before_the_second_ones() {
+        let send = |id| Node { id, kind: Kind::Send { to: 1, bytes: id, tag: 0 }, ..Node::default() };
+        let wait = |id| Node { id, kind: Kind::Delay { ns: 5 }, ..Node::default() };
+        let ranks = [vec![send(0), wait(1), send(2), send(3)], vec![wait(0)], vec![wait(0), send(1)]];
+        let mut sources: Vec<Listed> = ranks.into_iter().map(Listed::new).collect();
+        let rules = Rules { holds: Holds::Work, first_ready: false };
+        let job = Arc::new(Job::new(&mut sources, rules, &Method::default()).unwrap());
+        let graph = Graph { job, hosts: [4, 0, 2].into() };
+        let places = racks(vec![0; 5]);
+        let flows = graph.flows(&places, Time::from_us(1)).unwrap();
+        let of: Vec<_> = flows.map(|flow| (flow.sent_by.unwrap(), flow.src, flow.bytes)).collect();
+        assert_eq!(of, [((0, 0), 4, 1), ((2, 1), 2, 1), ((0, 2), 4, 2), ((0, 3), 4, 3)]);
+        assert_eq!(graph.flows(&places, Time::ZERO).unwrap().count(), 0);
     }
 }
