@@ -46,7 +46,10 @@ impl Flows {
 impl FromIterator<FlowRecord> for Flows {
     fn from_iter<I: IntoIterator<Item = FlowRecord>>(records: I) -> Self {
         let mut table = Table::default();
-        records.into_iter().for_each(|record| table.push_packed(record));
+        for record in records {
+            table.push(record);
+            table.pack_complete();
+        }
         Self(table)
     }
 }

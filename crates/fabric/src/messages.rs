@@ -12,6 +12,9 @@ use fanin_endpoint::host::{Ends, NO_SLOT, Traffic};
 use fanin_units::{MessageId, Time};
 use std::collections::{BTreeMap, VecDeque};
 
+/// Finished messages are packed this often.
+const PACK_EVERY: Time = Time::from_us(100);
+
 /// A message that was requested before it was loaded.
 struct Followed {
     /// Whether its hops are recorded.
@@ -29,8 +32,9 @@ pub(crate) struct Messages {
     loaded: Vec<u32>,
     records: Table<FlowRecord>,
     states: Table<MessageState>,
-    /// The blocks that are not packed.
+    /// The blocks that are not packed, and when to look at them again.
     unpacked: Unpacked,
+    pack_at: Time,
     /// The first message of each connection, where traffics use connections.
     connections: BTreeMap<(u16, u32, u32), u32>,
     triggers: Triggers,
@@ -162,17 +166,15 @@ impl Messages {
                 waited: dependency.after.is_some(),
                 senders: message.senders,
             };
-            if message.sent_by.is_some() {
-                // All those of a job are loaded at its start, and most of them are posted much later.
-                self.records.push_packed(record);
-                self.states.push_packed(state);
-            } else {
-                self.records.push(record);
-                self.states.push(state);
-            }
+            self.records.push(record);
+            self.states.push(state);
         }
         if message.sent_by.is_none() {
             self.triggers.depend(number, traffic, &dependency, sends, receives);
+        } else {
+            // All those of a job are loaded at its start, and most of them are posted much later.
+            self.records.pack_complete();
+            self.states.pack_complete();
         }
         (number, followed)
     }
@@ -403,6 +405,15 @@ impl Messages {
     /// Whether the hops of some messages are requested.
     pub fn follows_hops(&self) -> bool {
         self.followed.values().any(|followed| followed.trace)
+    }
+
+    /// Whether finished messages should be packed now, as they are from time to time.
+    pub fn pack_is_due(&mut self, now: Time) -> bool {
+        let due = now >= self.pack_at;
+        if due {
+            self.pack_at = now.saturating_add(PACK_EVERY);
+        }
+        due
     }
 
     /// Packs the rows of finished messages: arrived, acknowledged, and without an end still in use. Of a message that a

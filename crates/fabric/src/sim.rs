@@ -24,8 +24,6 @@ use std::sync::Arc;
 
 /// Messages are inserted into the event queue this long ahead, seldom into its heap.
 const LOAD_AHEAD: Time = Time::from_us(5);
-/// Finished messages are packed this often, as messages are loaded.
-const PACK_EVERY: Time = Time::from_us(100);
 
 /// Messages of a run, in the order of their start.
 pub(crate) type MessageIter = Box<dyn Iterator<Item = Message> + Send>;
@@ -35,7 +33,6 @@ pub(crate) type MessageIter = Box<dyn Iterator<Item = Message> + Send>;
 pub(crate) struct Loader {
     messages: Peekable<MessageIter>,
     loaded_to: Time,
-    pack_at: Time,
 }
 
 impl Loader {
@@ -88,7 +85,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut sim = Self {
             world: World::new(net, Messages::new(traffics)),
             hosts,
-            loader: Loader { messages: messages.peekable(), loaded_to: Time::ZERO, pack_at: Time::ZERO },
+            loader: Loader { messages: messages.peekable(), loaded_to: Time::ZERO },
             tracer: Tracer::default(),
         };
         sim.world.net.schedule_outages();
@@ -140,6 +137,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             if to == until {
                 self.world.net.core_mut().clock.advance_to(until.min(Time::from_ps(u64::MAX - 1)));
+                self.pack_when_due(until);
                 return true;
             }
             self.load_more();
@@ -177,6 +175,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 left -= 1;
             } else if to == until {
                 self.world.net.core_mut().clock.advance_to(until.min(Time::from_ps(u64::MAX - 1)));
+                self.pack_when_due(until);
                 return true;
             } else {
                 self.load_more();
@@ -222,9 +221,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.tracer.after_event(&mut self.world, &self.hosts);
         }
         self.tracer.stepping = false;
-        if !arrived {
-            self.pack_messages();
-        }
+        self.pack_messages();
         arrived
     }
 
@@ -236,10 +233,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Inserts the messages of the next period into the queue.
     fn load_messages(&mut self) {
-        if self.loader.loaded_to >= self.loader.pack_at {
-            self.loader.pack_at = self.loader.loaded_to.saturating_add(PACK_EVERY);
-            self.pack_messages();
-        }
+        self.pack_when_due(self.loader.loaded_to);
         let first = self.loader.first_at();
         if first == Time::NEVER {
             self.loader.loaded_to = Time::NEVER;
@@ -260,6 +254,13 @@ impl<Q: EventQueue> Simulation<Q> {
                 let at = start.saturating_add(dependency.delay);
                 self.world.net.core_mut().clock.schedule(at, source(kind::START, number), START_POSTED);
             }
+        }
+    }
+
+    /// A partition runs in windows, most of them shorter than any budget.
+    fn pack_when_due(&mut self, now: Time) {
+        if self.world.messages.pack_is_due(now) {
+            self.pack_messages();
         }
     }
 

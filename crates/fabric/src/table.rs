@@ -18,6 +18,8 @@ const BLOCK: usize = 1024;
 const FEWEST: usize = 64;
 /// Numbers of a line of the cache.
 const APART: usize = 8;
+/// Rows that are unpacked together, column by column: few enough for the first-level cache.
+const TOGETHER: usize = 64;
 
 /// A row as integers, small ones where that is possible without loss.
 pub(crate) trait Row: Clone + Default {
@@ -61,12 +63,37 @@ impl Column {
         number[..self.width].copy_from_slice(&self.bytes[row * self.width..(row + 1) * self.width]);
         self.least + u64::from_le_bytes(number)
     }
+
+    /// Reads consecutive rows, as many as there is room for.
+    fn read<'a>(&self, first: usize, into: impl Iterator<Item = &'a mut u64>) {
+        let bytes = &self.bytes[first * self.width..];
+        match self.width {
+            0 => into.for_each(|number| *number = self.least),
+            1 => wide::<1>(bytes, self.least, into),
+            2 => wide::<2>(bytes, self.least, into),
+            3 => wide::<3>(bytes, self.least, into),
+            4 => wide::<4>(bytes, self.least, into),
+            5 => wide::<5>(bytes, self.least, into),
+            6 => wide::<6>(bytes, self.least, into),
+            7 => wide::<7>(bytes, self.least, into),
+            _ => wide::<8>(bytes, self.least, into),
+        }
+    }
 }
 
 /// Writes numbers in `width` bytes each. A constant width compiles to a move or two; any other to a call.
 fn narrow<const WIDTH: usize>(numbers: &[u64], least: u64, bytes: &mut [u8]) {
     for (number, into) in numbers.iter().zip(bytes.as_chunks_mut::<WIDTH>().0) {
         into.copy_from_slice(&(number - least).to_le_bytes()[..WIDTH]);
+    }
+}
+
+/// Reads numbers of `width` bytes each.
+fn wide<'a, const WIDTH: usize>(bytes: &[u8], least: u64, into: impl Iterator<Item = &'a mut u64>) {
+    for (from, number) in bytes.as_chunks::<WIDTH>().0.iter().zip(into) {
+        let mut wide = [0; 8];
+        wide[..WIDTH].copy_from_slice(from);
+        *number = least + u64::from_le_bytes(wide);
     }
 }
 
@@ -101,10 +128,15 @@ impl<T: Row> Packed<T> {
     }
 
     fn all(&self) -> impl Iterator<Item = T> + '_ {
-        let mut numbers = vec![0; T::NUMBERS];
+        let mut numbers = vec![0; T::NUMBERS * TOGETHER];
         (0..self.rows).map(move |row| {
-            numbers.iter_mut().zip(&self.columns).for_each(|(number, column)| *number = column.get(row));
-            T::read(&numbers)
+            let within = row % TOGETHER;
+            if within == 0 {
+                for (at, column) in self.columns.iter().enumerate() {
+                    column.read(row, numbers[at..].iter_mut().step_by(T::NUMBERS));
+                }
+            }
+            T::read(&numbers[within * T::NUMBERS..][..T::NUMBERS])
         })
     }
 }
@@ -179,6 +211,11 @@ impl<T: Row> Block<T> {
         self.places.as_ref().map_or(Some(number), |places| places.row(number))
     }
 
+    /// Copies of the rows that exist, in order, with their numbers in the block.
+    fn numbered(&self) -> impl Iterator<Item = (usize, T)> + '_ {
+        (0..BLOCK).filter(|number| self.place(*number).is_some()).zip(self.existing())
+    }
+
     /// Copies of the rows that exist, in order.
     fn existing(&self) -> Vec<T> {
         match (&self.rows, &self.places) {
@@ -250,9 +287,8 @@ impl<T: Row> Table<T> {
         }
     }
 
-    /// As [`Table::push`], and packs the block that it completes.
-    pub fn push_packed(&mut self, row: T) {
-        self.push(row);
+    /// Packs the last block if no more rows come into it.
+    pub fn pack_complete(&mut self) {
         if self.len().is_multiple_of(BLOCK) {
             self.pack(self.blocks.len() as u32 - 1);
         }
@@ -276,15 +312,9 @@ impl<T: Row> Table<T> {
 
     /// Copies of all rows with their numbers, from one number on; unpacks a block at a time.
     pub fn numbered(&self, first: usize) -> impl Iterator<Item = (usize, T)> + '_ {
-        let rows = |(at, block): (usize, &Block<T>)| -> Vec<(usize, T)> {
-            let rows = block.existing();
-            match &block.places {
-                None => (at * BLOCK..).zip(rows).collect(),
-                Some(places) => places.numbers().map(|number| at * BLOCK + number).zip(rows).collect(),
-            }
-        };
         let blocks = self.blocks.iter().enumerate().skip(first / BLOCK);
-        blocks.flat_map(rows).skip_while(move |(number, _)| *number < first)
+        let rows = blocks.flat_map(|(at, block)| block.numbered().map(move |(number, row)| (at * BLOCK + number, row)));
+        rows.skip_while(move |(number, _)| *number < first)
     }
 
     /// The same without their numbers.
@@ -302,6 +332,12 @@ impl<T: Row> Table<T> {
     /// Packs every complete block.
     pub fn pack_all(&mut self) {
         (0..(self.len() / BLOCK) as u32).for_each(|block| self.pack(block));
+    }
+
+    /// How many blocks are packed.
+    #[cfg(test)]
+    pub fn packed(&self) -> usize {
+        (0..self.blocks.len() as u32).filter(|block| self.is_packed(*block)).count()
     }
 
     fn is_packed(&self, block: u32) -> bool {

@@ -101,3 +101,87 @@ impl ParallelSimulation {
         ended
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Cable, ParkingLot};
+    use crate::*;
+    use fanin_cc::Settings;
+    use fanin_units::Rate;
+
+    /// Two hosts with a switch each, cut between these, and messages of a packet from one host to the other.
+    fn cut_in_two(messages: Vec<Message>) -> ParallelSimulation {
+        let link = Cable::new(Rate::from_gbps(10), Time::from_us(1));
+        let graph = ParkingLot { switches: 2, hosts: 1, host_link: link, chain_link: link }.build().unwrap();
+        let class = ClassConfig {
+            name: "data".into(),
+            lossless: false,
+            marking: Marking::Off,
+            marking_by_rate: Vec::new(),
+            share: None,
+            alpha: None,
+            sibling_vl: None,
+            urgent: false,
+            priority: None,
+            weight: None,
+            shaper: None,
+        };
+        let config = NetworkConfig {
+            seed: 1,
+            packet: PacketSizes { payload: 1460, header: 40, ack: 64, cnp: 64, pause: 64 },
+            classes: vec![class],
+            buffer: BufferPolicy::Unlimited,
+            buffer_by_rate: Vec::new(),
+            release: Release::Dequeue,
+            detection: Time::ZERO,
+            host_fifo: None,
+            symmetric: false,
+            balancing: Balancing::FlowHash,
+            discipline: None,
+            trimming: None,
+            pauses: Default::default(),
+            graph,
+        };
+        let traffic = TrafficConfig {
+            name: "posts".into(),
+            scheme: Settings::preset("none").unwrap(),
+            lane_class: 0,
+            credit_class: 0,
+            weight: 1,
+            tenant: 0,
+            announce_size: true,
+            class: 1,
+            ecn: true,
+            endpoint: EndpointConfig::default(),
+            tcp: None,
+            spraying: None,
+            overhead: Time::ZERO,
+        };
+        ParallelSimulation::cut(config, vec![traffic], Box::new(messages.into_iter()), &[0, 1, 0, 1])
+    }
+
+    #[test]
+    fn finished_messages_are_packed_while_partitions_run_in_windows() {
+        // All are loaded at the start: each is released by the one before it.
+        let released = |number: u32| Message {
+            dst: 1,
+            bytes: 1000,
+            dependency: Dependency {
+                after: number.checked_sub(1),
+                counts_acked: Some(number),
+                ..Dependency::default()
+            },
+            ..Message::default()
+        };
+        let mut sim = cut_in_two((0..5000).map(released).collect());
+        assert_eq!(sim.count(), 2);
+        sim.run_until(Time::from_ms(1), u64::MAX);
+        let packed = |sim: &ParallelSimulation| -> Vec<usize> {
+            sim.all().map(|partition| partition.world.messages.records().packed()).collect()
+        };
+        assert_eq!(packed(&sim), [0, 0], "{} messages", sim.finished());
+        sim.run_until(Time::from_s(1), u64::MAX);
+        assert_eq!((sim.finished(), packed(&sim)), (5000, vec![4, 4]));
+    }
+}
