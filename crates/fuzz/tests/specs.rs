@@ -1,6 +1,7 @@
 //! Broken specs, from text to result.
 
 use fanin_fuzz::specs::{Case, End, Folder, check, corpus, run};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Specs to break: 20 for each random case of other tests, which makes 10,000 of the 500 in `make test`. A thousand
 /// take some seconds.
@@ -10,25 +11,32 @@ fn cases() -> u64 {
 
 #[test]
 fn broken_specs_end_in_a_result_or_in_lines_that_say_where() {
-    let folder = Folder::new().unwrap();
-    let mut ends = [0u64; 3];
     let first = std::env::var("FANIN_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let mut found = 0;
-    for seed in first..first + cases() {
-        let case = Case::new(seed);
-        match run(&case, &folder) {
-            Ok(end) => ends[end as usize] += 1,
-            Err(what) => {
-                eprintln!("seed {seed}: {what}\n{}", shortened(&case.text));
-                found += 1;
-                assert!(found < 20, "and there may be more");
+    let (next, ends, found) = (AtomicU64::new(first), [const { AtomicU64::new(0) }; 3], AtomicU64::new(0));
+    let some = || {
+        let folder = Folder::new().unwrap();
+        loop {
+            let seed = next.fetch_add(1, Relaxed);
+            if seed >= first + cases() || found.load(Relaxed) >= 20 {
+                return;
+            }
+            let case = Case::new(seed);
+            match run(&case, &folder) {
+                Ok(end) => _ = ends[end as usize].fetch_add(1, Relaxed),
+                Err(what) => {
+                    eprintln!("seed {seed}: {what}\n{}", shortened(&case.text));
+                    found.fetch_add(1, Relaxed);
+                }
             }
         }
-    }
-    assert_eq!(found, 0);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(some)));
+    assert_eq!(found.into_inner(), 0, "after 20 there may be more");
     // Neither all good nor all bad: otherwise nothing is tested.
-    let [refused, _, ran] = ends;
-    assert!(8 * refused > cases() && 8 * ran > cases(), "{ends:?}");
+    let [refused, too_large, ran] = ends.map(AtomicU64::into_inner);
+    assert_eq!(refused + too_large + ran, cases());
+    assert!(8 * refused > cases() && 8 * ran > cases(), "{refused} {too_large} {ran}");
 }
 
 fn shortened(text: &str) -> String {
