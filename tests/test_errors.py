@@ -63,6 +63,7 @@ def here(tmp_path: Path, tiny: Path) -> Path:
         ("run tiny.toml --scheme ./nonesuch", "--scheme ./nonesuch: nonesuch: No such file or directory"),
         ("run tiny.toml --scheme spam", '--scheme spam: there is no scheme "spam"; fanin schemes lists all'),
         ("run tiny.toml --balancing spray", '--balancing spray: network.balancing: "spray" is not known; known: '),
+        ('run tiny.toml --set network.balancing="spray"', '--set "network.balancing="spray"": network.balancing: '),
         ("run tiny.toml --discipline qu", '--discipline qu: network.discipline: "qu" is not known; known: fifo'),
         ("check tiny.toml --set network.balancing={id='x'}", '"mixed"; load one of your own with --load'),
         ("watch --scheme dcqcn --beside dcqn --once", '--beside dcqn: there is no scheme "dcqn"; did you mean "dcqcn"'),

@@ -176,7 +176,7 @@ def test_a_loaded_scheme_is_named_by_specs_and_known_to_commands(
     named = ("--set", "traffic[0].scheme={ id = 'named', packets = 3 }")
     with pytest.raises(fanin.SpecError) as unknown:
         printed("check", tiny, *named)
-    assert "load one of your own with --load FILE.py:CLASS" in errors.of_spec(unknown.value)
+    assert "load one of your own with --load FILE.py:CLASS" in errors.of_spec(unknown.value, [])
     with pytest.raises(fanin.SpecError, match=r"--load gone.py:Named: .*gone.py: No such file"):
         printed("check", tiny, "--load", "gone.py:Named")
     checked: Any = printed("check", tiny, *named, "--load", "named.py:Named")

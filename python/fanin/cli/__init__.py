@@ -155,7 +155,7 @@ def _failure() -> CommandError | None:
             return CommandError("", WRONG_SPEC)
         return CommandError(errors.of_command_line(error, sys.argv[1:]), WRONG_SPEC)
     except _core.SpecError as error:
-        return CommandError(errors.of_spec(error), WRONG_SPEC)
+        return CommandError(errors.of_spec(error, sys.argv[1:]), WRONG_SPEC)
     except BrokenPipeError:
         # The reader of our output has closed it; the interpreter's flush at exit must not report that as an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -47,14 +47,17 @@ OTHERS: dict[str | None, dict[str, str]] = {
 """For each command, the options that it does not take and another of its kind does: the whole message."""
 
 
-def of_spec(error: Exception) -> str:
-    """The lines of an error of a spec; where it does not know a scheme, with how to load one."""
+def of_spec(error: Exception, typed: list[str]) -> str:
+    """The lines of an error of a spec; where it does not know a scheme, with how to load one. `typed`: the command
+    line."""
     hint = "; load one of your own with --load FILE.py:CLASS"
     unknown = re.compile(
         r"scheme\S*: \"[^\"]*\" is not known|network\.(balancing|discipline): a table is not valid here"
     )
-    # Only options make changes with quotes around the value: see `common.policy_changes`.
-    said = re.sub(r'--set "network\.(balancing|discipline)="([^"]*)""', r"--\1 \2", str(error))
+    said = str(error)
+    for option in {argument.partition("=")[0] for argument in typed} & {"--balancing", "--discipline"}:
+        # They are changes of the spec with quotes around the value: see `common.policy_changes`.
+        said = re.sub(rf'--set "network\.{option[2:]}="([^"]*)""', rf"{option} \1", said)
     return "\n".join(line + hint if unknown.search(line) else line for line in said.splitlines())
 
 
