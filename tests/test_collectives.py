@@ -317,8 +317,9 @@ def test_the_report_has_ranks_and_collectives(tmp_path: Path) -> None:
     page = fanin.report(result, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Slowest collectives" in page
     assert "fanin why FOLDER --collective " in page
-    late = result.collectives().sort("time_ps", descending=True).row(0, named=True)
+    late = result.collectives().filter(pl.col("late_ps") > 0).sort("time_ps", descending=True).row(0, named=True)
     assert f'<td class="text">rank {late["last_rank"]}</td>' in page
+    assert '<td class="text">all at once</td>' in page
     assert "critical path: queueing" in page
 
 

@@ -10,7 +10,7 @@ use crate::collectives::Method;
 use crate::{Holds, Kind, Node, Rules, Source};
 use planned::{Collectives, Parts, TAGS};
 use program::Own;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -178,13 +178,13 @@ impl Job {
         self.ranks.iter().map(Program::len).sum()
     }
 
-    /// The messages, as rank, number of the node that sends it, receiving rank and bytes: by rank, then by number.
+    /// The messages in the order of their numbers, as rank, number of the node that sends it, receiving rank and bytes.
     pub fn sends(&self) -> impl Iterator<Item = (u32, u32, u32, u64)> + '_ {
-        (0..self.ranks.len() as u32).flat_map(|rank| {
-            self.steps(rank).filter_map(move |step| match step.kind {
-                Kind::Send { to, bytes, .. } => Some((rank, step.number, to, bytes)),
-                _ => None,
-            })
+        let mut sends = Sends::new(self);
+        std::iter::from_fn(move || {
+            let (rank, step) = sends.next(self)?;
+            let Kind::Send { to, bytes, .. } = step.kind else { unreachable!("it sends") };
+            Some((rank, step.number, to, bytes))
         })
     }
 
@@ -284,6 +284,33 @@ impl Job {
         let program = &self.ranks[rank as usize];
         let own = program.own.get(program.place_of(number)).filter(|own| own.number == number)?;
         self.parts_at(own)
+    }
+}
+
+/// The messages of a job in the order of their numbers: the first of each rank, by rank, then the second. Ranks advance
+/// together, so those under way at a time are neighbours in every table.
+#[derive(Clone, Debug)]
+pub struct Sends {
+    /// Ranks with more to send, and the nodes from which on.
+    next: VecDeque<(u32, u32)>,
+}
+
+impl Sends {
+    /// All messages of a job.
+    pub fn new(job: &Job) -> Self {
+        Self { next: (0..job.ranks.len() as u32).map(|rank| (rank, 0)).collect() }
+    }
+
+    /// The next node of this job that sends, and its rank.
+    pub fn next<'a>(&mut self, job: &'a Job) -> Option<(u32, Step<'a>)> {
+        while let Some((rank, first)) = self.next.pop_front() {
+            let mut steps = (first..job.ranks[rank as usize].len() as u32).map(|number| job.step(rank, number));
+            if let Some(step) = steps.find(|step| matches!(step.kind, Kind::Send { .. })) {
+                self.next.push_back((rank, step.number + 1));
+                return Some((rank, step));
+            }
+        }
+        None
     }
 }
 

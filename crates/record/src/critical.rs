@@ -127,9 +127,9 @@ const NONE: u32 = u32::MAX;
 struct Split<'a> {
     run: &'a Run,
     job: u32,
-    /// Of each rank, the nodes that send, by number, and how many of the job come before them.
-    sends: Vec<(Vec<u32>, usize)>,
-    /// The message of each node that sends, in this order, by its number in the table of flows, or [`NONE`].
+    /// Of each rank, the nodes that send, in their order, with the number of the message in the traffic.
+    sends: Vec<Vec<(u32, u32)>>,
+    /// Of each message, by that number, its row in the table of flows, or [`NONE`].
     flows: Vec<u32>,
     delays: Delays<'a>,
 }
@@ -137,18 +137,11 @@ struct Split<'a> {
 impl<'a> Split<'a> {
     fn new(run: &'a Run, job: u32) -> Self {
         let placed = &run.jobs[job as usize];
-        let mut sends: Vec<(Vec<u32>, usize)> = vec![(Vec::new(), 0); placed.job.ranks.len()];
-        let mut count = 0;
-        for (rank, node, ..) in placed.job.sends() {
-            let of = &mut sends[rank as usize];
-            if of.0.is_empty() {
-                of.1 = count;
-            }
-            of.0.push(node);
-            count += 1;
+        let mut sends: Vec<Vec<(u32, u32)>> = vec![Vec::new(); placed.job.ranks.len()];
+        for (number, (rank, node, ..)) in (0..).zip(placed.job.sends()) {
+            sends[rank as usize].push((node, number));
         }
-        // The k-th message of the traffic is that of the job's k-th node that sends.
-        let mut flows = vec![NONE; count];
+        let mut flows = vec![NONE; sends.iter().map(Vec::len).sum()];
         for ((flow, record), number) in (0..).zip(run.flows.iter()).zip(&run.numbers) {
             if let Some(known) = flows.get_mut(*number as usize).filter(|_| record.traffic == placed.traffic) {
                 *known = flow;
@@ -158,9 +151,9 @@ impl<'a> Split<'a> {
     }
 
     fn flow_of(&self, rank: u32, node: u32) -> Option<u32> {
-        let (nodes, first) = &self.sends[rank as usize];
-        let flow = self.flows[first + nodes.binary_search(&node).ok()?];
-        Some(flow).filter(|flow| *flow != NONE)
+        let of = &self.sends[rank as usize];
+        let (_, number) = of[of.binary_search_by_key(&node, |(node, _)| *node).ok()?];
+        Some(self.flows[number as usize]).filter(|flow| *flow != NONE)
     }
 
     fn add(&mut self, piece: Piece, path_of: Option<u32>, rows: &mut Vec<Row>) {

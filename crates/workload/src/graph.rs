@@ -1,10 +1,10 @@
 //! Messages of the nodes of a job, whose times depend on the run.
 
 use crate::{Expected, Flow, NO_GROUP, Places, WorkloadError};
-use fanin_graph::job::{NONE, SendEnds};
+use fanin_graph::job::{NONE, SendEnds, Sends};
 use fanin_graph::{Job, Kind};
 use fanin_units::Time;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A job on some hosts.
@@ -50,27 +50,28 @@ impl Graph {
     ) -> Result<impl Iterator<Item = Flow> + Send + use<>, WorkloadError> {
         self.check(places)?;
         let Self { job, hosts } = self.clone();
-        let ranks = if span > Time::ZERO { job.ranks.len() as u32 } else { 0 };
-        // Ranks advance together: the first message of each, then the second, so that those under way at a time are
-        // neighbours in every table.
-        let mut next: VecDeque<(u32, u32)> = (0..ranks).map(|rank| (rank, 0)).collect();
+        let mut sends = Some(Sends::new(&job)).filter(|_| span > Time::ZERO);
         Ok(std::iter::from_fn(move || {
-            while let Some((rank, first)) = next.pop_front() {
-                let mut numbers = first..job.ranks[rank as usize].len() as u32;
-                let flow = numbers.find_map(|number| flow_of(&job, &hosts, rank, number));
-                if flow.is_some() {
-                    next.push_back((rank, numbers.start));
-                    return flow;
-                }
-            }
-            None
+            let (rank, step) = sends.as_mut()?.next(&job)?;
+            let Kind::Send { to, bytes, .. } = step.kind else { unreachable!("it sends") };
+            Some(Flow {
+                src: hosts[rank as usize],
+                dst: hosts[to as usize],
+                // A message without content is a packet with one byte.
+                bytes: bytes.max(1),
+                group: if step.collective == NONE { NO_GROUP } else { step.collective },
+                sent_by: Some((rank, step.number)),
+                ..Flow::default()
+            })
         }))
     }
 
     pub(crate) fn expected(&self, places: &Places, span: Time) -> Result<Expected, WorkloadError> {
         self.check(places)?;
         let (mut count, mut total, mut crossing) = (0.0, 0.0, 0.0);
-        for (rank, _, to, bytes) in Some(self.job.sends()).filter(|_| span > Time::ZERO).into_iter().flatten() {
+        let ranks = if span > Time::ZERO { self.job.ranks.len() as u32 } else { 0 };
+        for (rank, step) in (0..ranks).flat_map(|rank| self.job.steps(rank).map(move |step| (rank, step))) {
+            let Kind::Send { to, bytes, .. } = step.kind else { continue };
             let bytes = bytes.max(1) as f64;
             count += 1.0;
             total += bytes;
@@ -80,21 +81,6 @@ impl Graph {
         let share = if total > 0.0 { crossing / total } else { 0.0 };
         Ok(Expected::once(count, if count > 0.0 { total / count } else { 0.0 }, share))
     }
-}
-
-/// The message of a node that sends one.
-fn flow_of(job: &Job, hosts: &[u32], rank: u32, number: u32) -> Option<Flow> {
-    let step = job.step(rank, number);
-    let Kind::Send { to, bytes, .. } = step.kind else { return None };
-    Some(Flow {
-        src: hosts[rank as usize],
-        dst: hosts[to as usize],
-        // A message without content is a packet with one byte.
-        bytes: bytes.max(1),
-        group: if step.collective == NONE { NO_GROUP } else { step.collective },
-        sent_by: Some((rank, number)),
-        ..Flow::default()
-    })
 }
 
 #[cfg(test)]
