@@ -154,6 +154,39 @@ def test_messages_of_jobs_have_ideals() -> None:
     assert flows["slowdown"].min() == pytest.approx(1, abs=0.01)
 
 
+INCAST = """
+spec_version = 1
+name = "beside"
+[network]
+topology = { kind = "star", hosts = 40, link = "10 Gbps", delay = "1 us" }
+buffer = { per_port = "225 KB", policy = "lossless" }
+[[traffic]]
+name = "queries"
+scheme = "dart"
+pattern = { kind = "incast", degree = 8, receivers = ["h0"], senders = [SENDERS] }
+size = { fixed = "200 KB" }
+[[traffic]]
+name = "job"
+scheme = "dart"
+pattern = { kind = "all-to-all", size = "4 KB", repeat = 1, hosts = [RANKS] }
+[measure]
+window = "5 ms"
+"""
+
+
+def test_an_incast_knows_its_senders_beside_a_large_job(tmp_path: Path) -> None:
+    """Both are loaded at the start; the messages of the job, on other hosts, are packed until they are posted."""
+    here, there = (", ".join(f'"h{host}"' for host in hosts) for hosts in (range(1, 17), range(20, 40)))
+    (tmp_path / "beside.toml").write_text(INCAST.replace("SENDERS", here).replace("RANKS", there), encoding="utf-8")
+    times = []
+    for repeat in (1, 4):
+        job = [f"traffic[1].pattern.repeat={repeat}"]
+        flows = fanin.run(tmp_path / "beside.toml", set=job, progress=False).flows()
+        assert flows.height == 8 + repeat * 20 * 19
+        times.append(flows.filter(pl.col("traffic").cast(pl.String) == "queries")["completion_ps"].to_list())
+    assert times[0] == times[1]
+
+
 def parts_ps(table: pl.DataFrame) -> int:
     return int(table.select(pl.sum_horizontal(pl.col(f"{part}_ps") for part in PARTS)).to_series().sum())
 

@@ -48,7 +48,7 @@ impl FromIterator<FlowRecord> for Flows {
         let mut table = Table::default();
         for record in records {
             table.push(record);
-            table.pack_complete();
+            table.pack_complete(|_| true);
         }
         Self(table)
     }

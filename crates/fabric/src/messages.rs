@@ -172,9 +172,11 @@ impl Messages {
         if message.sent_by.is_none() {
             self.triggers.depend(number, traffic, &dependency, sends, receives);
         } else {
-            // All those of a job are loaded at its start, and most of them are posted much later.
-            self.records.pack_complete();
-            self.states.pack_complete();
+            // All those of a job are loaded at its start, and most of them are posted much later. Among them may be a
+            // message of an incast.
+            if self.states.pack_complete(|state| state.senders.is_none()) {
+                self.records.pack_complete(|_| true);
+            }
         }
         (number, followed)
     }

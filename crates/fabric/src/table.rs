@@ -287,11 +287,17 @@ impl<T: Row> Table<T> {
         }
     }
 
-    /// Packs the last block if no more rows come into it.
-    pub fn pack_complete(&mut self) {
-        if self.len().is_multiple_of(BLOCK) {
+    /// Packs the last block if no more rows come into it and all its rows may be packed. Returns whether it is.
+    pub fn pack_complete(&mut self, may: impl Fn(&T) -> bool) -> bool {
+        let all = self.len().is_multiple_of(BLOCK)
+            && match self.blocks.last().map(|last| &last.rows) {
+                Some(Rows::Dense(rows) | Rows::Sparse(rows)) => rows.iter().all(may),
+                _ => true,
+            };
+        if all && self.len > 0 {
             self.pack(self.blocks.len() as u32 - 1);
         }
+        all
     }
 
     /// Whether a number has a row.
