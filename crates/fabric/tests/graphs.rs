@@ -185,9 +185,9 @@ fn a_message_of_a_collective_waits_for_a_rank_that_comes_late() {
         run(vec![vec![node(0, collective, &[])], vec![node(0, delay(100_000), &[]), node(1, collective, &[0])]]);
     assert!(records.all_ended());
     let flows = sim.flows();
-    // Each rank sends twice, and the second time what it has received.
-    assert!(flows[0].finished < us(101) && flows[1].start > us(101), "the first message of rank 0 is early");
-    assert_eq!((flows[2].start, flows[3].start), (us(101), us(101)));
+    // Each rank sends twice, in turn, and the second time what it has received.
+    assert!(flows[0].finished < us(101) && flows[2].start > us(101), "the first message of rank 0 is early");
+    assert_eq!((flows[1].start, flows[3].start), (us(101), us(101)));
     // Rank 1 has a delay, the collective, and its parts from node 2 on.
     let early = (2..6).find(|node| records.past_of(0)[1][*node as usize].from == (0, 1)).expect("its message");
     assert_eq!(times(&records, 1, early), (us(101), us(101)));
