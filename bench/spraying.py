@@ -89,6 +89,8 @@ class Network:
             network["links"] = [{"between": list(ends), "speed": 0.25} for ends in self.slow_links()]
             marking = {**network["marking"], "min": f"{low // 4} B", "max": f"{high // 4} B"}
             network["marking_by_rate"] = [{"rate": "25 Gbps", "marking": marking}]
+        # That of its topology, whatever is slow in it.
+        spec["traffic"][0]["scheme"] = {"id": "nscc", "base_rtt": f"{round(rtt_s * 1e12)} ps"}
         # 15 us and six times a full queue.
         spec["traffic"][0]["rdma"]["timeout"] = f"{15_000_000 + packets * MTU * 6 * 8 * 10} ps"
         return spec

@@ -163,12 +163,12 @@ impl Buffers {
                 Limit::Credits if self.by_rate() => return self.admit_by_rate(egress, request, exact),
                 Limit::None | Limit::Credits => {}
                 Limit::Port { bytes, classes } => {
-                    if egress.queued_in(out, classes) + wire > bytes {
+                    if egress.queued_in(out, classes) + self.on_wire(out, classes) + wire > bytes {
                         return Admission::Dropped(DropCause::Buffer);
                     }
                 }
                 Limit::Pool { pool, alpha } => {
-                    let queued = egress.queue(out, leaves_in).bytes;
+                    let queued = egress.queue(out, leaves_in).bytes + self.on_wire(out, 1 << leaves_in);
                     let pool = self.pool(switch, pool);
                     if !pool.admits(alpha, queued, wire) {
                         return if exact { Admission::Dropped(DropCause::Buffer) } else { Admission::Inexact };
@@ -266,6 +266,13 @@ impl Buffers {
     /// A packet whose last bit has not left keeps its buffer until then.
     pub fn hold_until_left(&mut self, out: PortIx, packet: Queued) {
         self.leaving[out.ix()] = Some(packet);
+    }
+
+    /// The bytes of the packet on a port's wire, if it holds a buffer and leaves in one of these classes.
+    #[inline(always)]
+    fn on_wire(&self, out: PortIx, classes: u8) -> u64 {
+        let left = self.leaving.get(out.ix()).and_then(Option::as_ref);
+        left.filter(|left| classes & 1 << left.class() != 0).map_or(0, |left| left.wire().into())
     }
 
     /// Whether the packet on a port's wire holds a buffer.

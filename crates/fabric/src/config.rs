@@ -29,7 +29,7 @@ pub struct NetworkConfig {
     pub buffer: BufferPolicy,
     /// Buffers of the same kind, a pool of the same size, that hold at ports of these rates instead, each rate once.
     pub buffer_by_rate: Vec<(Rate, BufferPolicy)>,
-    /// When buffer space is released.
+    /// When packets leave the queues of switches.
     pub release: Release,
     /// Time from a link failure until its ends detect it, drop the packets queued for it and compute new routes.
     pub detection: Time,
@@ -230,10 +230,11 @@ pub struct Pfc {
     pub xon_offset: Option<u64>,
 }
 
-/// When buffer space is released.
+/// When a packet leaves its queue in a switch, so that its buffer space is free, and it is marked where that is done at
+/// dequeue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
-    /// When transmission of the packet starts.
+    /// When its transmission starts.
     Dequeue,
     /// When its last bit has been sent.
     LastBit,

@@ -1,7 +1,7 @@
 //! Egress ports with their queues, the same at switches and at hosts: queueing, scheduling and transmission.
 
 use crate::clock::{SHAPER, kind, source};
-use crate::config::{BufferPolicy, MarkAt, NetworkConfig};
+use crate::config::{BufferPolicy, MarkAt, NetworkConfig, Release};
 use crate::core::Core;
 use crate::ecn::Marks;
 use crate::packet::PacketIx;
@@ -43,6 +43,8 @@ pub(crate) struct Egress {
     shapers: Shapers,
     /// Bit c: something is done with packets of class c as they leave.
     leaving: u8,
+    /// Whether packets leave the queues of switches with their last bit.
+    late: bool,
     /// With control, which is class 0.
     classes: usize,
     /// The other virtual lane of each class, or 0: congestion marks depend on the sum of both queues.
@@ -91,6 +93,7 @@ impl Egress {
             paused_since: vec![Time::NEVER; ports.len() * classes],
             resumed_at: vec![Time::ZERO; ports.len() * classes],
             leaving: marks.leaving | shapers.classes,
+            late: config.release == Release::LastBit,
             marks,
             shapers,
             classes,
@@ -357,7 +360,7 @@ impl Egress {
         if self.leaving & 1 << class != 0 {
             if self.shapers.has(class) {
                 self.spend(core, now, out, &next);
-            } else if next.markable() {
+            } else if next.markable() && (!self.late || self.ports[out.ix()].of_host()) {
                 self.mark(core, now, (out, class as usize), next.ix(), MarkAt::Dequeue);
             }
         }
@@ -513,6 +516,13 @@ impl Egress {
     /// Puts a packet on the wire: it arrives at the other end after its own time and the delay of the link.
     #[inline(always)]
     pub fn transmit<Q: EventQueue>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, ix: PacketIx, wire: u16) {
+        self.occupy(core, now, out, ix, wire);
+        self.send_off(core, out, ix);
+    }
+
+    /// A packet begins to leave. Returns when its last bit has left.
+    #[inline(always)]
+    pub fn occupy<Q>(&mut self, core: &mut Core<Q>, now: Time, out: PortIx, ix: PacketIx, wire: u16) -> Time {
         if core.probes.watches_links() {
             self.watch_departure(core, now, out, ix);
         }
@@ -522,11 +532,30 @@ impl Egress {
         port.busy_until = left;
         port.packets += 1;
         port.bytes += wire as u64;
-        let arrival = Event { at: left + port.delay, source: source(kind::ARRIVE, port.id.0), arg: ix };
+        left
+    }
+
+    /// A packet is at the other end when its last bit, which leaves now or when the port is free, has got there.
+    #[inline(always)]
+    fn send_off<Q: EventQueue>(&mut self, core: &mut Core<Q>, out: PortIx, ix: PacketIx) {
+        let port = &self.ports[out.ix()];
+        let at = port.busy_until + port.delay;
+        let arrival = Event { at, source: source(kind::ARRIVE, port.id.0), arg: ix };
         match port.remote() {
             None => core.clock.push(arrival),
             Some(partition) => core.outbox.add_arrival(partition, arrival),
         }
+    }
+
+    /// The last bit of a packet has left that was in its queue until then: it is marked by what it leaves behind.
+    #[inline(never)]
+    pub fn depart<Q: EventQueue>(&mut self, core: &mut Core<Q>, out: PortIx, left: &Queued) {
+        let class = left.class();
+        if self.leaving & 1 << class != 0 && left.markable() && !self.shapers.has(class) {
+            let now = core.clock.now();
+            self.mark(core, now, (out, class as usize), left.ix(), MarkAt::Dequeue);
+        }
+        self.send_off(core, out, left.ix());
     }
 
     /// Writes telemetry into a packet that leaves, and reports it to the tap and to traces of messages.

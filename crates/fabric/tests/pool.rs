@@ -334,3 +334,78 @@ fn queues_at_ports_of_a_rate_have_room_of_their_own() {
         }
     }
 }
+
+/// Hosts 1 and 2 send packets to host 0, whose link takes 3.43 us for each. They arrive at the switch from 1.3 us on
+/// every 1.2 us, and 650 ns later.
+struct TwoToOne {
+    each: u64,
+    release: Release,
+}
+
+impl TwoToOne {
+    fn run(&self, bytes: u64, marking: Marking) -> Simulation {
+        let mut graph = star(3, ns(100));
+        graph.links[0].rate = Rate::from_mbps(3500);
+        let buffer = BufferPolicy::PerPort { bytes, pfc: PFC };
+        let config =
+            NetworkConfig { buffer, classes: vec![class(false, marking)], release: self.release, ..network(graph) };
+        let message = |start, from| message(start, from, 0, self.each * PAYLOAD);
+        line_rate(config, vec![message(Time::ZERO, 1), message(ns(650), 2)])
+    }
+
+    fn arrivals(&self) -> Vec<Time> {
+        (0..self.each).flat_map(|i| [ns(1_300 + 1_200 * i), ns(1_950 + 1_200 * i)]).collect()
+    }
+
+    /// When each packet leaves the queue, which is never empty in between.
+    fn departures(&self) -> Vec<Time> {
+        let first = usize::from(self.release == Release::LastBit);
+        let next = |at: &Time| Some(*at + Rate::from_mbps(3500).tx_time(WIRE));
+        std::iter::successors(Some(ns(1_300)), next).skip(first).take(2 * self.each as usize).collect()
+    }
+
+    /// How many packets each one leaves behind.
+    fn behind(&self) -> Vec<u64> {
+        let arrivals = self.arrivals();
+        let come = |by: Time| arrivals.iter().filter(|at| **at <= by).count() as u64;
+        (1..).zip(self.departures()).map(|(gone, at)| come(at) - gone).collect()
+    }
+}
+
+#[test]
+fn a_packet_is_in_its_queue_until_it_begins_to_leave_or_its_last_bit_has_left() {
+    let marks = RELEASES.map(|release| {
+        let case = TwoToOne { each: 12, release };
+        let mut sim = case.run(100 * WIRE, Marking::Step { above: 5 * WIRE, at: MarkAt::Dequeue });
+        finish(&mut sim);
+        check_all_arrived(&sim);
+        let marked = case.behind().iter().filter(|behind| **behind > 5).count() as u64;
+        assert_eq!(sim.traffic_counters()[0].packets_marked, marked, "{release:?}");
+        // With room for four packets, the first is lost that finds four which have not left.
+        let (mut arrivals, departures) = (case.arrivals(), case.departures());
+        arrivals.sort();
+        let inside = |n: usize, at: Time| n - departures.iter().filter(|left| **left < at).count();
+        let lost = arrivals.iter().enumerate().find(|(n, at)| inside(*n, **at) >= 4);
+        let mut sim = case.run(4 * WIRE, Marking::Off);
+        while sim.totals().drops.buffer == 0 {
+            sim.run_until(Time::NEVER, 1);
+        }
+        assert_eq!(Some(sim.now()), lost.map(|(_, at)| *at), "{release:?}");
+        marked
+    });
+    assert_ne!(marks[0], marks[1]);
+}
+
+#[test]
+fn each_packet_is_marked_once_wherever_its_queue_ends() {
+    for release in RELEASES {
+        let case = TwoToOne { each: 600, release };
+        let red = Marking::Red { min: 0, max: 1_400 * WIRE, max_probability: 1.0, at: MarkAt::Dequeue };
+        let mut sim = case.run(2_000 * WIRE, red);
+        finish(&mut sim);
+        let chances = case.behind().into_iter().map(|behind| behind as f64 / 1_400.0);
+        let (expected, variance) = chances.fold((0.0, 0.0), |(sum, of_all), p| (sum + p, of_all + p * (1.0 - p)));
+        let marked = sim.traffic_counters()[0].packets_marked as f64;
+        assert!((marked - expected).abs() < 5.0 * variance.sqrt(), "{release:?}: {marked} of {expected}");
+    }
+}

@@ -46,6 +46,7 @@
 //! | `target_share` | share of the network's round-trip time | 0.75 | uet-htsim; 1 without trimming |
 //! | `gate` | power of 2 | 3 | uet-htsim: `-qa_gate` |
 //! | `initial_window` | packets, 0 is 1.5 bandwidth-delay products | 0 | uet-htsim: `-cwnd` |
+//! | `base_rtt` | time, zero is the network's largest | 0 ps | uet-htsim: that of its topology, whatever is slow in it |
 //! | `accurate_rtt` | true or false | false | uet-htsim: `-enable_accurate_base_rtt` |
 //!
 //! ## Where we differ from the paper and why
@@ -98,6 +99,9 @@ pub struct WindowParams {
     pub gate: u32,
     /// First window in packets; 0 is 1.5 bandwidth-delay products.
     pub initial_window: u32,
+    /// The network's round-trip time, from which windows and the target follow; zero is the largest base round-trip
+    /// time.
+    pub base_rtt: Time,
     /// Whether the smallest round-trip time begins with that of the pair of hosts, and not of the network.
     pub accurate_rtt: bool,
 }
@@ -110,6 +114,7 @@ impl WindowParams {
         target_share: 0.75,
         gate: 3,
         initial_window: 0,
+        base_rtt: Time::ZERO,
         accurate_rtt: false,
     };
 
@@ -172,7 +177,8 @@ impl Windowed {
     pub(super) fn new(path: &PathInfo, p: &WindowParams) -> Self {
         // Times from 1 ns to 1000 s and rates of at least 8 b/s keep all that follows finite.
         let time = |time: Time| time.as_ps().clamp(1000, 1 << 50);
-        let (rate, network) = (path.line_rate.as_bps().max(8), time(path.network_rtt));
+        let network = time(if p.base_rtt > Time::ZERO { p.base_rtt } else { path.network_rtt });
+        let rate = path.line_rate.as_bps().max(8);
         let payload = path.payload.max(1);
         let wire = path.wire.max(payload);
         let mtu = i64::from(wire);

@@ -23,6 +23,7 @@
 //! | `target_share` | share of the network's round-trip time | 0.75 | as in `nscc` |
 //! | `gate` | power of 2 | 3 | as in `nscc` |
 //! | `initial_window` | packets, 0 is 1.5 bandwidth-delay products | 0 | as in `nscc` |
+//! | `base_rtt` | time, zero is the network's largest | 0 ps | as in `nscc`, for the window alone |
 //! | `accurate_rtt` | true or false | false | as in `nscc` |
 //! | `credit_size` | bytes on the wire | 64 | as in `rccc` |
 //! | `request_timeout` | time | 200 us | as in `rccc` |

@@ -228,6 +228,7 @@ impl<Q: EventQueue> Network<Q> {
             return;
         }
         if let Some(left) = self.buffers.take_left(out) {
+            self.egress.depart(&mut self.core, out, &left);
             self.release_buffer(&left);
             if self.egress.port(out).busy_until > now {
                 // Releasing this buffer resumed the peer of this port, which has sent a pause frame.
@@ -242,17 +243,15 @@ impl<Q: EventQueue> Network<Q> {
                 self.on_dequeue(out, next.ix());
             }
         }
-        self.egress.transmit(&mut self.core, now, out, next.ix(), next.wire());
-        // Only now that the port is busy: what this frees may make the port itself announce something.
-        match self.modes.release {
-            Release::Dequeue => self.release_buffer(&next),
+        if self.modes.release == Release::LastBit && next.class() != 0 {
             // The packet holds its buffer until its last bit has left, and the port has to be served then.
-            Release::LastBit if next.class() != 0 => {
-                self.buffers.hold_until_left(out, next);
-                let left = self.egress.port(out).busy_until;
-                self.egress.wake(&mut self.core, out, left);
-            }
-            Release::LastBit => {}
+            let left = self.egress.occupy(&mut self.core, now, out, next.ix(), next.wire());
+            self.buffers.hold_until_left(out, next);
+            self.egress.wake(&mut self.core, out, left);
+        } else {
+            self.egress.transmit(&mut self.core, now, out, next.ix(), next.wire());
+            // Only now that the port is busy: what this frees may make the port itself announce something.
+            self.release_buffer(&next);
         }
         let port = self.egress.port(out);
         if port.ready() != 0 {
@@ -317,6 +316,7 @@ impl<Q: EventQueue> Network<Q> {
     /// Drops the packets queued at a port, and the packet on its wire.
     pub fn drop_queued(&mut self, out: PortIx) {
         if let Some(left) = self.buffers.take_left(out) {
+            self.egress.depart(&mut self.core, out, &left);
             self.release_buffer(&left);
         }
         for class in 0..self.egress.classes() {
