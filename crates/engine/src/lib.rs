@@ -14,5 +14,5 @@ mod random;
 pub use calendar::CalendarQueue;
 pub use clock::Clock;
 pub use event::{Event, EventQueue, Order};
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_whole};
 pub use random::{Stream, Streams, mix};

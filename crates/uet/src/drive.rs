@@ -2,14 +2,13 @@
 //!
 //! Source: uet-htsim's event list: pending triggers run before each event, the last one first.
 
-use fanin_engine::prefetch;
+use fanin_engine::{prefetch, prefetch_whole};
 
 use crate::events::Event;
 use crate::network::Network;
 use crate::nic::CONTROL_TURNS;
-use crate::packet::Type;
-use crate::switches::switch_index;
-use crate::topology::Node;
+use crate::packet::{Packet, Type};
+use crate::switches::Inside;
 
 impl Network<'_> {
     /// Does the next event, after the triggers that have fired; tells whether there was one.
@@ -28,63 +27,112 @@ impl Network<'_> {
                 self.send_first(s);
             }
         }
+        if self.events.load() {
+            self.prefetch_lists();
+        }
+        let goes_on = self.events.goes_on();
         let Some(event) = self.events.pop() else { return false };
-        self.prefetch();
-        if !matches!(event, Event::Timeout(..) | Event::Probe(..)) {
+        if !goes_on {
+            if let Some(later) = self.events.later() {
+                self.prefetch_state(later);
+            }
+            self.prefetch();
+            self.choose_ahead();
+        }
+        if !matches!(event, Event::Timeout(_) | Event::Probe(_)) {
             self.log_event(event);
         }
         self.happen(event);
         true
     }
 
-    /// Fetches what the next events need, each a step further than at the event before: the link, switch or port; its
-    /// list of packets; the first packet; and what that one needs where it goes. Has no other effect.
-    fn prefetch(&self) {
-        match self.events.ahead(3) {
-            Some(Event::Pipe(link)) => prefetch(&self.pipes, link as usize),
-            Some(Event::Switch(switch)) => prefetch(&self.switches, switch as usize),
-            Some(Event::Port(link)) => prefetch(&self.ports, self.port_index(link)),
-            _ => {}
-        }
-        match self.events.ahead(2) {
-            Some(Event::Pipe(link)) => prefetch(self.pipes[link as usize].inside.as_slices().0, 0),
-            Some(Event::Switch(switch)) => prefetch(self.switches[switch as usize].pipe.inside.as_slices().0, 0),
-            Some(Event::Port(link)) => {
-                prefetch(self.ports[self.port_index(link)].low.as_slices().0, 0);
+    /// Fetches what an event of the near future happens to.
+    fn prefetch_state(&self, event: Event) {
+        match event {
+            Event::Pipe(link) => prefetch(&self.pipes, link as usize),
+            Event::Switch(switch) => prefetch(&self.switches, switch as usize),
+            Event::Port(link) => {
+                prefetch_whole(&self.ports, self.port_index(link));
                 prefetch(&self.pipes, link as usize);
             }
-            _ => {}
-        }
-        if let Some(at) = self.events.ahead(1).and_then(|event| self.first_packet(event)) {
-            self.packets.prefetch(at);
-        }
-        let Some(event) = self.events.ahead(0) else { return };
-        let Some(at) = self.first_packet(event) else { return };
-        let packet = self.packets.get(at);
-        match event {
-            Event::Pipe(link) => match self.ends[link as usize] {
-                Node::Host(_) if matches!(packet.of, Type::Data | Type::Rts) => {
-                    prefetch(&self.receivers, packet.connection as usize);
-                }
-                Node::Host(_) => prefetch(&self.senders, packet.connection as usize),
-                node => {
-                    let switch = &self.switches[switch_index(&self.topology, node) as usize];
-                    prefetch(&switch.up_by_host, packet.to as usize);
-                }
-            },
-            Event::Switch(_) => prefetch(&self.ports, self.port_index(packet.out)),
+            Event::HostQueue(host) => {
+                prefetch_whole(&self.host_queues, host as usize);
+                prefetch(&self.pipes, host as usize);
+            }
+            Event::Nic(host) => prefetch_whole(&self.nics, host as usize),
             _ => {}
         }
     }
 
-    /// The packet that is first in what an event happens to.
-    fn first_packet(&self, event: Event) -> Option<u32> {
-        match event {
-            Event::Pipe(link) => self.pipes[link as usize].first(),
-            Event::Switch(switch) => self.switches[switch as usize].pipe.first(),
-            Event::Port(link) => self.ports[self.port_index(link)].low.front().copied(),
-            _ => None,
+    /// Fetches the lists of packets of all events at hand.
+    fn prefetch_lists(&self) {
+        for event in self.events.loaded() {
+            match event {
+                Event::Pipe(link) => self.pipes[link as usize].prefetch(),
+                Event::Switch(switch) => self.switches[switch as usize].pipe.prefetch(),
+                Event::Port(link) => prefetch(self.ports[self.port_index(link)].low.as_slices().0, 0),
+                _ => {}
+            }
         }
+    }
+
+    /// Fetches what the next events need, each a step further than at the event before: the first packet; what it
+    /// needs where it goes; and what that leads to. Has no other effect.
+    fn prefetch(&self) {
+        match self.events.ahead(3) {
+            Some(Event::Pipe(link)) => {
+                if let Some(first) = self.pipes[link as usize].first() {
+                    self.packets.prefetch(first.packet);
+                }
+            }
+            Some(Event::Port(link)) => {
+                if let Some(first) = self.ports[self.port_index(link)].low.front() {
+                    self.packets.prefetch(first.packet);
+                }
+            }
+            _ => {}
+        }
+        if let Some((into, packet)) = self.arrival(2) {
+            match into {
+                None if packet.of.comes_from_sender() => prefetch_whole(&self.receivers, packet.connection as usize),
+                None => prefetch_whole(&self.senders, packet.connection as usize),
+                Some(switch) => prefetch(&self.switches[switch as usize].up_by_host, packet.to as usize),
+            }
+        }
+        if let Some((into, packet)) = self.arrival(1) {
+            match into {
+                None if packet.of.comes_from_sender() => {
+                    self.receivers[packet.connection as usize].prefetch(packet.psn);
+                }
+                None => self.senders[packet.connection as usize].window.prefetch(packet.psn),
+                Some(switch) => {
+                    if let Some(list) = self.list_of(&self.switches[switch as usize], packet.to) {
+                        prefetch(&self.ways, list);
+                    }
+                }
+            }
+        }
+    }
+
+    /// If the next event brings a packet to a switch, chooses its link already, if that draws no random numbers, and
+    /// fetches the port.
+    fn choose_ahead(&mut self) {
+        let Some(Event::Pipe(link)) = self.events.ahead(0) else { return };
+        let pipe = &self.pipes[link as usize];
+        if let (Some(switch), Some(first)) = (pipe.into, pipe.first())
+            && let Some(link) = self.choice(switch, self.packets.get(first.packet))
+        {
+            prefetch_whole(&self.ports, self.port_index(link));
+            self.chosen = Some((first.packet, link));
+        }
+    }
+
+    /// The packet that arrives by an event so many places behind the next one, and the switch that it comes to, or
+    /// none at a host.
+    fn arrival(&self, places: usize) -> Option<(Option<u32>, &Packet)> {
+        let Some(Event::Pipe(link)) = self.events.ahead(places) else { return None };
+        let pipe = &self.pipes[link as usize];
+        Some((pipe.into, self.packets.get(pipe.first()?.packet)))
     }
 
     fn port_index(&self, link: u32) -> usize {
@@ -99,7 +147,7 @@ impl Network<'_> {
                 self.send_first(s);
             }
             Event::Messages(s) => self.messages_due(s),
-            Event::Timeout(s, number) => self.on_timeout(s, number),
+            Event::Timeout(s) => self.on_timeout(s),
             Event::Nic(host) => self.nic_done(host),
             Event::Pull(host) => self.pull(host),
             Event::Share(host) => self.adjust_share(host),
@@ -107,7 +155,7 @@ impl Network<'_> {
             Event::Port(link) => self.port_done(link),
             Event::Pipe(link) => self.link_done(link),
             Event::Switch(switch) => self.switch_done(switch),
-            Event::Probe(s, number) => self.probe(s, number),
+            Event::Probe(s) => self.probe(s),
         }
     }
 
@@ -141,13 +189,14 @@ impl Network<'_> {
 
     /// The first packet in a link reaches its end.
     pub(crate) fn link_done(&mut self, link: u32) {
-        let Some((_, at)) = self.pipes[link as usize].inside.pop_front() else { return };
-        match self.ends[link as usize] {
-            Node::Host(_) => self.deliver(at),
-            node => self.enter_switch(switch_index(&self.topology, node), at),
+        let pipe = &mut self.pipes[link as usize];
+        let Some(Inside { packet, .. }) = pipe.inside.pop_front() else { return };
+        match pipe.into {
+            None => self.deliver(packet),
+            Some(switch) => self.enter_switch(switch, packet),
         }
-        if let Some(&(due, _)) = self.pipes[link as usize].inside.front() {
-            self.events.at(due, Event::Pipe(link));
+        if let Some(next) = self.pipes[link as usize].first() {
+            self.events.at(next.due, Event::Pipe(link));
         }
     }
 

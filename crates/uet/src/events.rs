@@ -1,15 +1,17 @@
 //! Pending events, in the order of time and, at equal times, of insertion.
 //!
-//! Source: uet-htsim's event list. A cancelled timer stays in the queue; its number tells that it is stale.
+//! Source: uet-htsim's event list. A cancelled timer stays in the queue; the number of its event tells that it is stale.
 //!
 //! Events of the near future are in lists by slot of time, and are sorted when their slot comes; a heap has the others.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use fanin_engine::prefetch;
+
 /// Slots of the near future, of 2^[`SHIFT`] picoseconds each: together longer than a link of usual latency.
 const SLOTS: u64 = 1 << 13;
-const SHIFT: u32 = 8;
+const SHIFT: u32 = 9;
 const NIL: u32 = u32::MAX;
 
 /// An event, with the index of what it happens to.
@@ -19,8 +21,8 @@ pub enum Event {
     Start(u32),
     /// Messages of a reused connection are due.
     Messages(u32),
-    /// The retransmission timer of a sender expires; the number identifies cancelled timers.
-    Timeout(u32, u32),
+    /// The retransmission timer of a sender expires.
+    Timeout(u32),
     /// The NIC of a host has sent its packet.
     Nic(u32),
     /// The pull pacer of a host may send a pull.
@@ -35,8 +37,8 @@ pub enum Event {
     Pipe(u32),
     /// The first packet in a switch reaches its port.
     Switch(u32),
-    /// A sender may send a probe for losses; the number identifies cancelled timers.
-    Probe(u32, u32),
+    /// A sender may send a probe for losses.
+    Probe(u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,12 +54,26 @@ impl Entry {
     }
 }
 
+/// An event in the list of a slot, and the next one there: half a cache line.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+struct Node {
+    entry: Entry,
+    next: u32,
+}
+
+const _: () = assert!(size_of::<Node>() == 32);
+
 /// The clock and the queue of events.
 pub struct Events {
     now: u64,
     end: u64,
     happened: u64,
+    /// How many have been inserted, and which of them was taken last.
     number: u64,
+    taken: u64,
+    /// An event that happens now, before all others.
+    next: Option<Entry>,
     /// The slot of `current`.
     slot: u64,
     /// The events of this slot, the first one last.
@@ -65,8 +81,10 @@ pub struct Events {
     /// The first of each slot's list in `nodes`, and a bit for each slot that has one.
     first: Vec<u32>,
     bits: Vec<u64>,
-    nodes: Vec<(Entry, u32)>,
+    nodes: Vec<Node>,
     free: u32,
+    /// The node of the next slot with events that has not been looked at.
+    later: u32,
     near: usize,
     far: BinaryHeap<Reverse<Entry>>,
 }
@@ -79,12 +97,15 @@ impl Events {
             end,
             happened: 0,
             number: 0,
+            taken: 0,
+            next: None,
             slot: 0,
             current: Vec::new(),
             first: vec![NIL; SLOTS as usize],
             bits: vec![0; SLOTS as usize / 64],
             nodes: Vec::new(),
             free: NIL,
+            later: NIL,
             near: 0,
             far: BinaryHeap::new(),
         }
@@ -95,43 +116,65 @@ impl Events {
         self.now
     }
 
+    /// The number of the last event that was taken.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
     /// How many events have been taken.
     pub fn happened(&self) -> u64 {
         self.happened
     }
 
-    /// Inserts an event, and tells whether it is early enough to happen.
-    pub fn at(&mut self, at: u64, event: Event) -> bool {
+    /// Inserts an event. Returns its number, from 1 on, or `None` if it is too late to happen.
+    #[inline]
+    pub fn at(&mut self, at: u64, event: Event) -> Option<u64> {
+        let number = self.reserve(at)?;
+        self.insert(at, number, event);
+        Some(number)
+    }
+
+    /// Reserves the number of an event, or `None` if it is too late to happen.
+    #[inline]
+    pub fn reserve(&mut self, at: u64) -> Option<u64> {
         if at >= self.end {
-            return false;
+            return None;
         }
         self.number += 1;
-        let entry = Entry { at, number: self.number, event };
+        Some(self.number)
+    }
+
+    /// Inserts an event under a number that was reserved for it.
+    #[inline]
+    pub fn insert(&mut self, at: u64, number: u64, event: Event) {
+        let entry = Entry { at, number, event };
         match entry.slot() - self.slot {
+            0 if at == self.now && self.next.is_none() && self.current.last().is_none_or(|first| first.at > at) => {
+                self.next = Some(entry);
+            }
             0 => {
-                let index = self.current.partition_point(|other| other.at > at);
+                let index = self.current.partition_point(|other| (other.at, other.number) > (at, number));
                 self.current.insert(index, entry);
             }
             ahead if ahead < SLOTS => self.put(entry),
             _ => self.far.push(Reverse(entry)),
         }
-        true
     }
 
     /// Inserts an event after a delay.
-    pub fn after(&mut self, delay: u64, event: Event) -> bool {
+    pub fn after(&mut self, delay: u64, event: Event) -> Option<u64> {
         self.at(self.now.saturating_add(delay), event)
     }
 
     fn put(&mut self, entry: Entry) {
         let slot = (entry.slot() % SLOTS) as usize;
-        let node = (entry, self.first[slot]);
+        let node = Node { entry, next: self.first[slot] };
         self.first[slot] = if self.free == NIL {
             self.nodes.push(node);
             self.nodes.len() as u32 - 1
         } else {
             let index = self.free;
-            self.free = self.nodes[index as usize].1;
+            self.free = self.nodes[index as usize].next;
             self.nodes[index as usize] = node;
             index
         };
@@ -139,15 +182,43 @@ impl Events {
         self.near += 1;
     }
 
-    /// Takes the next event; the time becomes its time.
+    /// Takes the next event, which has been loaded; the time becomes its time.
+    #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.current.is_empty() {
-            self.advance();
-        }
-        let entry = self.current.pop()?;
-        self.now = entry.at;
+        let entry = self.next.take().or_else(|| self.current.pop())?;
+        (self.now, self.taken) = (entry.at, entry.number);
         self.happened += 1;
         Some(entry.event)
+    }
+
+    /// Makes sure that the next event is at hand. Returns whether it and those after it are in another slot than the
+    /// last one was.
+    #[inline]
+    pub fn load(&mut self) -> bool {
+        let loads = self.current.is_empty() && self.next.is_none();
+        if loads {
+            self.advance();
+        }
+        loads
+    }
+
+    /// Whether the next event is one that was inserted for now.
+    pub fn goes_on(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// An event of the next slot with events that was not told yet, so that what it needs can be fetched in time.
+    #[inline]
+    pub fn later(&mut self) -> Option<Event> {
+        let Node { entry, next } = *self.nodes.get(self.later as usize)?;
+        self.later = next;
+        prefetch(&self.nodes, next as usize);
+        Some(entry.event)
+    }
+
+    /// The events at hand, the last one first.
+    pub fn loaded(&self) -> impl Iterator<Item = Event> + '_ {
+        self.current.iter().map(|entry| entry.event)
     }
 
     /// An event so many places behind the next one, if it is in the same slot.
@@ -157,6 +228,7 @@ impl Events {
     }
 
     /// Goes on to the next slot with events.
+    #[inline(never)]
     fn advance(&mut self) {
         if self.near > 0 {
             self.slot = self.next_slot();
@@ -176,13 +248,15 @@ impl Events {
         let mut index = std::mem::replace(&mut self.first[slot], NIL);
         self.bits[slot / 64] &= !(1 << (slot % 64));
         while index != NIL {
-            let (entry, next) = self.nodes[index as usize];
+            let Node { entry, next } = self.nodes[index as usize];
             self.current.push(entry);
-            self.nodes[index as usize].1 = self.free;
+            self.nodes[index as usize].next = self.free;
             self.free = index;
             self.near -= 1;
             index = next;
         }
+        self.later = if self.near > 0 { self.first[(self.next_slot() % SLOTS) as usize] } else { NIL };
+        prefetch(&self.nodes, self.later as usize);
         self.current.sort_unstable_by_key(|entry| Reverse((entry.at, entry.number)));
     }
 
@@ -205,26 +279,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_come_by_time_and_then_as_they_were_inserted() {
+    fn events_come_by_time_and_then_as_their_numbers_were_given() {
         let mut events = Events::new(10_000_000);
         let mut random = crate::random::Random::new(13, false);
         let mut expected = Vec::new();
         let mut popped = Vec::new();
-        for number in 0..20_000u32 {
+        let mut reserved = Vec::new();
+        for id in 0..20_000u32 {
             let range = [1, 300, 100_000, 4_000_000][(random.draw() % 4) as usize];
             let at = events.now() + u64::from(random.draw() % range);
-            if events.at(at, Event::Start(number)) {
-                expected.push((at, number));
+            let event = Event::Start(id);
+            match random.draw() % 4 {
+                0 => reserved.extend(events.reserve(at).map(|number| (at, number, event))),
+                _ => expected.extend(events.at(at, event).map(|number| (at, number, event))),
             }
             if random.draw().is_multiple_of(2) {
-                popped.extend(events.pop().map(|event| (events.now(), event)));
+                events.load();
+                popped.extend(events.pop().map(|event| (events.now(), events.taken(), event)));
+            }
+            // One that was reserved is inserted before its time, or never.
+            if random.draw().is_multiple_of(8)
+                && let Some((at, number, event)) = reserved.pop()
+                && at > events.now()
+            {
+                events.insert(at, number, event);
+                expected.push((at, number, event));
             }
         }
+        events.load();
         while let Some(event) = events.pop() {
-            popped.push((events.now(), event));
+            popped.push((events.now(), events.taken(), event));
+            events.load();
         }
         expected.sort_unstable();
-        let expected: Vec<_> = expected.into_iter().map(|(at, number)| (at, Event::Start(number))).collect();
+        assert!(expected.len() > 12_000);
         assert_eq!(popped, expected);
     }
 }

@@ -102,7 +102,7 @@ impl Network<'_> {
     }
 
     fn finish_if_whole(&mut self, s: u32) {
-        let (mss, reuse, now, time) = (self.settings.mss as u64, self.reuse, self.events.now(), self.time());
+        let (mss, reuse, now) = (self.settings.mss as u64, self.reuse, self.events.now());
         let sender = self.sender(s);
         let bytes = u64::from(sender.cumulative).saturating_sub(sender.counters.rts) * mss;
         let reached = if reuse { sender.acknowledged } else { bytes };
@@ -114,6 +114,7 @@ impl Network<'_> {
         }
         sender.finished = Some(now);
         self.finished += 1;
+        let time = self.time();
         let sender = self.sender(s);
         let a = &sender.nscc.account;
         let line = format!(
@@ -187,14 +188,13 @@ impl Network<'_> {
         self.try_to_send(s);
     }
 
-    /// A timer expires; `number` tells whether it was cancelled.
-    pub(crate) fn on_timeout(&mut self, s: u32, number: u32) {
+    /// A timer expires, unless it was cancelled.
+    pub(crate) fn on_timeout(&mut self, s: u32) {
         let (now, nscc, rccc) = (self.events.now(), self.settings.nscc, self.settings.rccc);
-        let sender = &mut self.senders[s as usize];
-        if sender.timer.is_none() || sender.timer_number != number {
+        if !self.expires(s) {
             return;
         }
-        self.log_event(Event::Timeout(s, number));
+        self.log_event(Event::Timeout(s));
         self.cancel_timer(s);
         let Some((psn, _)) = self.sender(s).window.oldest() else { return };
         self.log_timeout(s, psn);

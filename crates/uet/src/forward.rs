@@ -4,67 +4,92 @@
 
 use crate::events::Event;
 use crate::network::Network;
-use crate::switches::{NO_LIST, hash, permuted};
+use crate::packet::Packet;
+use crate::switches::{Inside, NO_LIST, Switch, hash, permuted};
 use crate::topology::Node;
 
 impl Network<'_> {
     pub(crate) fn enter_switch(&mut self, switch: u32, at: u32) {
         let out = self.route(switch, at);
-        self.packets.get_mut(at).out = out;
-        let pipe = &mut self.switches[switch as usize].pipe;
-        let due = self.events.now() + pipe.delay;
-        if pipe.inside.is_empty() {
+        if let Some(due) = self.switches[switch as usize].pipe.push(self.events.now(), at, out) {
             self.events.at(due, Event::Switch(switch));
         }
-        pipe.inside.push_back((due, at));
     }
 
     /// The first packet in a switch reaches its port.
     pub(crate) fn switch_done(&mut self, switch: u32) {
-        let Some((_, at)) = self.switches[switch as usize].pipe.inside.pop_front() else { return };
-        self.queue_at_port(self.packets.get(at).out, at);
-        if let Some(&(due, _)) = self.switches[switch as usize].pipe.inside.front() {
-            self.events.at(due, Event::Switch(switch));
+        let Some(Inside { packet, out, .. }) = self.switches[switch as usize].pipe.inside.pop_front() else { return };
+        self.queue_at_port(out, packet);
+        if let Some(next) = self.switches[switch as usize].pipe.first() {
+            self.events.at(next.due, Event::Switch(switch));
         }
     }
 
     /// The link that a switch chooses for a packet.
     fn route(&mut self, switch: u32, at: u32) -> u32 {
-        let packet = self.packets.get(at);
-        let (to, flow, entropy) = (packet.to, packet.flow, packet.entropy);
-        let topology = &self.topology;
-        let s = &mut self.switches[switch as usize];
-        let salt = s.salt;
-        let choice = |n: u32| if n == 1 { 0 } else { hash(flow, entropy, salt) % n };
-        let one_of = |(first, count): (u32, u32)| first + choice(count);
-        match s.node {
-            Node::Tor(tor) if topology.tor_of(to) == tor => topology.to_host(to),
-            Node::Tor(tor) => {
-                if s.up.is_empty() {
-                    let (first, count) = topology.up_from_tor(tor);
-                    s.up = permuted((first..first + count).collect(), &mut self.random);
-                }
-                s.up[choice(s.up.len() as u32) as usize]
+        if let Some((packet, link)) = self.chosen.take()
+            && packet == at
+        {
+            return link;
+        }
+        loop {
+            let packet = self.packets.get(at);
+            if let Some(link) = self.choice(switch, packet) {
+                return link;
             }
+            self.make_list(switch, packet.to);
+        }
+    }
+
+    /// The link that a switch chooses for a packet, if it has the list of those that lead there.
+    pub(crate) fn choice(&self, switch: u32, packet: &Packet) -> Option<u32> {
+        let &Packet { to, flow, entropy, .. } = packet;
+        let topology = &self.topology;
+        let s = &self.switches[switch as usize];
+        let choice = |n: u32| if n == 1 { 0 } else { hash(flow, entropy, s.salt) % n };
+        let one_of = |(first, count): (u32, u32)| first + choice(count);
+        Some(match s.node {
+            Node::Tor(tor) if topology.tor_of(to) == tor => topology.to_host(to),
+            Node::Tor(_) if s.up.is_empty() => return None,
+            Node::Tor(_) => s.up[choice(s.up.len() as u32) as usize],
             Node::Aggregation(a) if topology.tiers == 2 || topology.pod_of(to) == a / topology.pod_aggregations => {
                 one_of(topology.down_from_aggregation(a, to))
+            }
+            Node::Aggregation(a) => {
+                let list = self.list_of(s, to)?;
+                let number = choice(self.ways[list].into()) as usize;
+                topology.up_from_aggregation(a).0 + u32::from(self.ways[list + 1 + number])
+            }
+            Node::Core(core) => one_of(topology.ways_down(core, topology.pod_of(to), &self.failed)),
+            Node::Host(_) => unreachable!("hosts are not switches"),
+        })
+    }
+
+    /// Where the list of a switch for a host is in `ways`, if it has been made.
+    pub(crate) fn list_of(&self, switch: &Switch, to: u32) -> Option<usize> {
+        switch.up_by_host.get(to as usize).filter(|list| **list != NO_LIST).map(|list| *list as usize)
+    }
+
+    /// Makes the list of the links upwards of a switch that lead to a host, in random order.
+    fn make_list(&mut self, switch: u32, to: u32) {
+        let topology = &self.topology;
+        let s = &mut self.switches[switch as usize];
+        match s.node {
+            Node::Tor(tor) => {
+                let (first, count) = topology.up_from_tor(tor);
+                s.up = permuted((first..first + count).collect(), &mut self.random);
             }
             Node::Aggregation(a) => {
                 if s.up_by_host.is_empty() {
                     s.up_by_host.resize(topology.hosts as usize, NO_LIST);
                 }
-                let list = &mut s.up_by_host[to as usize];
-                if *list == NO_LIST {
-                    *list = self.ways.len() as u32;
-                    let ways = permuted(topology.ways_up(a, topology.pod_of(to), &self.failed), &mut self.random);
-                    self.ways.push(ways.len() as u32);
-                    self.ways.extend(ways);
-                }
-                let list = *list as usize;
-                self.ways[list + 1 + choice(self.ways[list]) as usize]
+                s.up_by_host[to as usize] = self.ways.len() as u32;
+                let first = topology.up_from_aggregation(a).0;
+                let ways = permuted(topology.ways_up(a, topology.pod_of(to), &self.failed), &mut self.random);
+                self.ways.push(ways.len() as u16);
+                self.ways.extend(ways.into_iter().map(|link| (link - first) as u16));
             }
-            Node::Core(core) => one_of(topology.ways_down(core, topology.pod_of(to), &self.failed)),
-            Node::Host(_) => unreachable!("hosts are not switches"),
+            Node::Core(_) | Node::Host(_) => {}
         }
     }
 }

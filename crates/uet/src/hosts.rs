@@ -5,6 +5,7 @@
 use crate::events::Event;
 use crate::network::Network;
 use crate::packet::{Sending, Type};
+use crate::port::Waiting;
 
 impl Network<'_> {
     /// A sender asks whether it may send; if not, it waits.
@@ -59,16 +60,17 @@ impl Network<'_> {
             _ => 0,
         };
         let queue = &mut self.host_queues[host as usize];
-        queue.bytes += u64::from(packet.size);
-        queue.inside.push((level, packet.flow, at));
+        let waiting = Waiting { packet: at, size: packet.size.into() };
+        queue.bytes += u64::from(waiting.size);
+        queue.inside.push((level, packet.flow, waiting));
         if queue.serving.is_none() {
             self.serve_host(host);
         }
     }
 
     fn serve_host(&mut self, host: u32) {
-        if let Some(at) = self.host_queues[host as usize].choose() {
-            let delay = u64::from(self.packets.get(at).size) * self.host_ps_per_byte;
+        if let Some(Waiting { size, .. }) = self.host_queues[host as usize].choose() {
+            let delay = u64::from(size) * self.host_ps_per_byte;
             self.events.after(delay, Event::HostQueue(host));
         }
     }
@@ -76,11 +78,10 @@ impl Network<'_> {
     /// A host's queue has sent its packet.
     pub(crate) fn host_queue_done(&mut self, host: u32) {
         let queue = &mut self.host_queues[host as usize];
-        let Some(at) = queue.serving.take() else { return };
-        let size = u64::from(self.packets.get(at).size);
-        queue.bytes -= size;
+        let Some(Waiting { packet: at, size }) = queue.serving.take() else { return };
+        queue.bytes -= u64::from(size);
         queue.counts.packets += 1;
-        queue.counts.bytes += size;
+        queue.counts.bytes += u64::from(size);
         self.log_host("H-", host, at);
         self.send_into(host, at);
         self.serve_host(host);

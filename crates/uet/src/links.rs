@@ -8,11 +8,8 @@ use crate::network::Network;
 impl Network<'_> {
     /// A packet enters a link.
     pub(crate) fn send_into(&mut self, link: u32, at: u32) {
-        let pipe = &mut self.pipes[link as usize];
-        let due = self.events.now() + pipe.delay;
-        if pipe.inside.is_empty() {
+        if let Some(due) = self.pipes[link as usize].push(self.events.now(), at, link) {
             self.events.at(due, Event::Pipe(link));
         }
-        pipe.inside.push_back((due, at));
     }
 }

@@ -67,7 +67,7 @@ impl Network<'_> {
 
     fn event_name(&self, event: Event) -> String {
         match event {
-            Event::Start(s) | Event::Timeout(s, _) | Event::Probe(s, _) => self.senders[s as usize].name.clone(),
+            Event::Start(s) | Event::Timeout(s) | Event::Probe(s) => self.senders[s as usize].name.clone(),
             Event::Messages(_) => "uecPdcSes".to_owned(),
             Event::Nic(h) => format!("uecNIC{h}"),
             Event::Pull(h) => format!("uecPull{h}"),
@@ -82,10 +82,15 @@ impl Network<'_> {
     }
 
     /// Passes a line to the event log, after the random numbers drawn since the last one.
+    #[inline(always)]
     pub(crate) fn log(&mut self, line: impl FnOnce(&Self) -> String) {
-        if self.record.is_none() {
-            return;
+        if self.record.is_some() {
+            self.log_line(line);
         }
+    }
+
+    #[cold]
+    fn log_line(&mut self, line: impl FnOnce(&Self) -> String) {
         let line = line(self);
         self.log_draws();
         if let Some(record) = &mut self.record {
@@ -102,6 +107,7 @@ impl Network<'_> {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn log_event(&mut self, event: Event) {
         self.log(|n| format!("E {} {}", n.events.now(), n.event_name(event)));
     }

@@ -50,13 +50,14 @@ pub struct Network<'a> {
     /// The flags of ACK objects that are free, last freed last.
     pub(crate) ack_flags: Vec<bool>,
     pub(crate) cables: Vec<Cable>,
-    pub(crate) ends: Vec<Node>,
     pub(crate) failed: Vec<u32>,
     pub(crate) pipes: Vec<Pipe>,
     pub(crate) ports: Vec<Port>,
     pub(crate) switches: Vec<Switch>,
-    /// Lists of links up that switches have made by host: of each its length, and the links.
-    pub(crate) ways: Vec<u32>,
+    /// Lists of links up that switches have made by host: of each its length, and the links from the switch's first on.
+    pub(crate) ways: Vec<u16>,
+    /// A packet on its way to a switch, and the link that will be chosen for it.
+    pub(crate) chosen: Option<(u32, u32)>,
     pub(crate) nics: Vec<Nic>,
     pub(crate) host_queues: Vec<HostQueue>,
     pub(crate) host_ps_per_byte: u64,
@@ -73,7 +74,7 @@ pub struct Network<'a> {
     pub(crate) reuse: bool,
     slow_links: u32,
     pub(crate) trims: bool,
-    pub(crate) trim_size: u32,
+    pub(crate) trim_size: u16,
     pub(crate) sack_threshold: u32,
     pub(crate) nack_rtt: bool,
     /// The largest credit of a sender, and its first one.
@@ -99,12 +100,12 @@ impl<'a> Network<'a> {
             random: Random::new(options.seed, record.is_some()),
             packets: Packets::default(),
             ack_flags: Vec::new(),
-            ends: cables.iter().map(|cable| cable.to).collect(),
             failed: failed.clone(),
-            pipes: cables.iter().map(|cable| Pipe::new(cable.latency)).collect(),
+            pipes: cables.iter().map(|cable| Pipe::new(cable.latency, switch_index(&topology, cable.to))).collect(),
             ports: Vec::new(),
             switches: Vec::new(),
             ways: Vec::new(),
+            chosen: None,
             nics: Vec::new(),
             host_queues: Vec::new(),
             host_ps_per_byte: ps_per_byte(settings.rate as f64),
@@ -148,7 +149,7 @@ impl<'a> Network<'a> {
                 i if i < tors + aggregations => Node::Aggregation(i - tors),
                 i => Node::Core(i - tors - aggregations),
             };
-            debug_assert_eq!(switch_index(&self.topology, node), index);
+            debug_assert_eq!(switch_index(&self.topology, node), Some(index));
             self.switches.push(Switch::new(node, self.random.draw(), latency));
         }
     }

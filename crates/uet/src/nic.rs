@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use crate::port::Counts;
+use crate::port::{Counts, Waiting};
 
 /// Control packets for each data packet when both wait.
 pub const CONTROL_TURNS: u32 = 10;
@@ -29,9 +29,9 @@ impl Nic {
 /// at most two packets.
 #[derive(Default)]
 pub struct HostQueue {
-    pub(crate) inside: Vec<(u8, u32, u32)>,
+    pub(crate) inside: Vec<(u8, u32, Waiting)>,
     pub(crate) served: [Option<u32>; 3],
-    pub(crate) serving: Option<u32>,
+    pub(crate) serving: Option<Waiting>,
     pub(crate) bytes: u64,
     pub(crate) counts: Counts,
 }
@@ -43,7 +43,7 @@ impl HostQueue {
     }
 
     /// Chooses the next packet: the highest level, and there the flow after the last one served.
-    pub(crate) fn choose(&mut self) -> Option<u32> {
+    pub(crate) fn choose(&mut self) -> Option<Waiting> {
         let level = self.inside.iter().map(|&(level, ..)| level).min()?;
         let last = self.served[level as usize];
         let rank = |flow: u32| (last.is_some_and(|last| flow <= last), flow);

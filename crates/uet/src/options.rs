@@ -37,7 +37,7 @@ pub struct Options {
     /// `-mtu`: bytes of a full packet.
     pub mtu: u32,
     /// `-trimsize`: bytes of a trimmed packet.
-    pub trim_size: u32,
+    pub trim_size: u16,
     /// `-linkspeed`: Mb/s of NICs and, without a topology, of all links.
     pub link_speed: u64,
     /// `-hop_latency`: latency of links without a topology, in microseconds.
@@ -295,7 +295,7 @@ impl Options {
             let near = self.paths.next_power_of_two();
             return error(format!("-paths {} is not a power of two; the next one is {near}", self.paths));
         }
-        if self.trim_size > self.mtu {
+        if u32::from(self.trim_size) > self.mtu {
             let (trim, mtu) = (self.trim_size, self.mtu);
             return error(format!("-trimsize {trim} is larger than a packet; it is at most the {mtu} of -mtu"));
         }

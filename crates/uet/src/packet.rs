@@ -18,6 +18,13 @@ pub enum Type {
     Pull,
 }
 
+impl Type {
+    /// Whether senders send it to receivers.
+    pub fn comes_from_sender(self) -> bool {
+        matches!(self, Self::Data | Self::Rts)
+    }
+}
+
 /// Why a data packet was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sending {
@@ -32,8 +39,9 @@ pub enum Sending {
     Probe,
 }
 
-/// A packet. Fields that a type does not have are zero.
+/// A packet: a cache line. Fields that a type does not have are zero.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub struct Packet {
     /// Type.
     pub of: Type,
@@ -46,7 +54,7 @@ pub struct Packet {
     /// Entropy, for the choice of paths.
     pub entropy: u16,
     /// Bytes on the wire.
-    pub size: u32,
+    pub size: u16,
     /// Whether it is a header without payload, so that switches put it in the queue of headers.
     pub header: bool,
     /// Congestion experienced; in ACKs and NACKs that of the packet they answer.
@@ -75,9 +83,9 @@ pub struct Packet {
     pub bytes: u64,
     /// ACK: packets received out of order.
     pub ahead: u32,
-    /// The link that a switch has chosen for it.
-    pub out: u32,
 }
+
+const _: () = assert!(size_of::<Packet>() == 64);
 
 /// All packets under way, by index.
 #[derive(Default)]

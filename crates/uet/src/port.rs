@@ -35,11 +35,19 @@ pub struct Counts {
     pub peak: u64,
 }
 
-/// A port. Bytes include the packet in service.
+/// A packet that waits, with its bytes, so that the packet itself is not read.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) packet: u32,
+    pub(crate) size: u32,
+}
+
+/// A port, in three cache lines. Bytes include the packet in service.
 #[derive(Default)]
+#[repr(align(64))]
 pub struct Port {
-    pub(crate) low: VecDeque<u32>,
-    pub(crate) high: VecDeque<u32>,
+    pub(crate) low: VecDeque<Waiting>,
+    pub(crate) high: VecDeque<Waiting>,
     pub(crate) low_bytes: u64,
     pub(crate) high_bytes: u64,
     pub(crate) serving: Serving,
@@ -51,6 +59,8 @@ pub struct Port {
     pub(crate) last_hop: bool,
     pub(crate) counts: Counts,
 }
+
+const _: () = assert!(size_of::<Port>() == 192);
 
 impl Port {
     /// A port of a size. Without thresholds of marks it marks nothing. `last_hop` tells that a host is behind it.

@@ -60,7 +60,7 @@ impl Network<'_> {
             flow: receiver.flow,
             to: receiver.sender_host,
             entropy: receiver.pulls,
-            size: HEADER as u32,
+            size: HEADER as u16,
             header: true,
             flag: pull.slow,
             pull: pull.number,

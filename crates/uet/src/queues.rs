@@ -4,7 +4,7 @@
 
 use crate::events::Event;
 use crate::network::Network;
-use crate::port::{Port, Serving, chance};
+use crate::port::{Port, Serving, Waiting, chance};
 
 impl Network<'_> {
     fn port(&mut self, link: u32) -> &mut Port {
@@ -17,9 +17,9 @@ impl Network<'_> {
         if self.packets.get(at).header {
             return self.queue_header(link, at);
         }
-        let size = u64::from(self.packets.get(at).size);
+        let size = u32::from(self.packets.get(at).size);
         let port = self.port(link);
-        if port.low_bytes + size > port.limit {
+        if port.low_bytes + u64::from(size) > port.limit {
             // A coin decides whether the arrival or the newest packet is cut.
             if self.random.fraction() >= 0.5 {
                 return self.cut_arrival(link, at);
@@ -27,8 +27,8 @@ impl Network<'_> {
             self.cut_newest(link);
         }
         let port = self.port(link);
-        port.low.push_back(at);
-        port.low_bytes += size;
+        port.low.push_back(Waiting { packet: at, size });
+        port.low_bytes += u64::from(size);
         port.counts.peak = port.counts.peak.max(port.low_bytes);
         self.serve_if_idle(link);
     }
@@ -54,34 +54,33 @@ impl Network<'_> {
     }
 
     fn cut_newest(&mut self, link: u32) {
-        let Some(at) = self.port(link).low.pop_back() else { return };
-        let size = u64::from(self.packets.get(at).size);
-        self.port(link).low_bytes -= size;
+        let Some(Waiting { packet: at, size }) = self.port(link).low.pop_back() else { return };
+        self.port(link).low_bytes -= u64::from(size);
         if !self.trims {
             return self.drop_at_port(link, at);
         }
         self.trim(link, at);
-        let size = u64::from(self.trim_size);
+        let size = u32::from(self.trim_size);
         self.log_port("TB", link, at);
         let port = self.port(link);
-        if port.high_bytes + size > 2 * port.limit {
+        if port.high_bytes + u64::from(size) > 2 * port.limit {
             port.counts.dropped += 1;
             self.free(at);
         } else {
-            port.high.push_back(at);
-            port.high_bytes += size;
+            port.high.push_back(Waiting { packet: at, size });
+            port.high_bytes += u64::from(size);
         }
     }
 
     fn queue_header(&mut self, link: u32, at: u32) {
-        let size = u64::from(self.packets.get(at).size);
+        let size = u32::from(self.packets.get(at).size);
         let port = self.port(link);
-        if port.high_bytes + size > 2 * port.limit {
+        if port.high_bytes + u64::from(size) > 2 * port.limit {
             self.log_port("QD", link, at);
             return self.drop_at_port(link, at);
         }
-        port.high.push_back(at);
-        port.high_bytes += size;
+        port.high.push_back(Waiting { packet: at, size });
+        port.high_bytes += u64::from(size);
         self.serve_if_idle(link);
     }
 
@@ -108,7 +107,7 @@ impl Network<'_> {
             Serving::Payload => port.low[0],
             Serving::Headers => port.high[0],
         };
-        let delay = u64::from(self.packets.get(first).size) * self.port(link).ps_per_byte;
+        let delay = u64::from(first.size) * port.ps_per_byte;
         self.events.after(delay, Event::Port(link));
     }
 
@@ -117,8 +116,8 @@ impl Network<'_> {
         let index = (link - self.topology.hosts) as usize;
         let port = &mut self.ports[index];
         let first = if port.serving == Serving::Payload { port.low.pop_front() } else { port.high.pop_front() };
-        let Some(at) = first else { return };
-        let size = u64::from(self.packets.get(at).size);
+        let Some(Waiting { packet: at, size }) = first else { return };
+        let size = u64::from(size);
         port.counts.packets += 1;
         port.counts.bytes += size;
         if port.serving == Serving::Payload {

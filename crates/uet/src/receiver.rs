@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use crate::packet::{Packet, Sending};
 use fanin_cc::uet::Demand;
+use fanin_engine::prefetch;
 
 /// What a receiver counts of packets with payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +72,13 @@ impl Receiver {
             demand: Demand::default(),
             pulls: 0,
             arrivals: Arrivals::default(),
+        }
+    }
+
+    /// Fetches into the cache whether a packet has come.
+    pub(crate) fn prefetch(&self, psn: u32) {
+        if let Some(come) = self.come.get(psn.wrapping_sub(self.expected) as usize) {
+            prefetch(core::slice::from_ref(come), 0);
         }
     }
 

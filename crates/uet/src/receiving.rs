@@ -28,7 +28,7 @@ impl Network<'_> {
     fn receive_data(&mut self, packet: &Packet) {
         self.count_for_share(packet);
         let r = self.receiver(packet);
-        r.accepted = r.accepted.wrapping_add(packet.size as u16);
+        r.accepted = r.accepted.wrapping_add(packet.size);
         r.arrivals.count(packet);
         self.demand(packet.connection, packet.pull);
         let r = self.receiver(packet);
@@ -71,7 +71,7 @@ impl Network<'_> {
             of: Type::Nack,
             flow: r.flow,
             to: r.sender_host,
-            size: HEADER as u32,
+            size: HEADER as u16,
             header: true,
             ask: false,
             ..*packet
@@ -115,7 +115,7 @@ impl Network<'_> {
             flow: r.flow,
             to: r.sender_host,
             entropy: packet.entropy,
-            size: HEADER as u32,
+            size: HEADER as u16,
             header: true,
             marked,
             psn: packet.psn,

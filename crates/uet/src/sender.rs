@@ -14,8 +14,8 @@ use fanin_cc::uet::Window as Nscc;
 pub struct Recovery {
     /// All packets below this sequence number are to be acknowledged before it ends.
     pub(crate) until: Option<u32>,
-    /// Identifies timers of probes that were cancelled.
-    pub(crate) timer: u32,
+    /// The number of the event of its next probe, or 0.
+    pub(crate) timer: u64,
 }
 
 impl Recovery {
@@ -32,6 +32,8 @@ pub struct Timer {
     pub expires: u64,
     /// When the packet was sent that it is for.
     pub sent: u64,
+    /// The number of its event.
+    pub number: u64,
 }
 
 /// What a sender counts.
@@ -81,7 +83,8 @@ pub struct Sender {
     pub(crate) paths: Paths,
     pub(crate) counters: Counters,
     pub(crate) timer: Option<Timer>,
-    pub(crate) timer_number: u32,
+    /// When the next event of a timer comes, be it this one or one that was cancelled.
+    pub(crate) timeout: u64,
     pub(crate) last_rts: u64,
     pub(crate) cumulative: u32,
     pub(crate) recovery: Recovery,
@@ -112,7 +115,7 @@ impl Sender {
             paths,
             counters: Counters::default(),
             timer: None,
-            timer_number: 0,
+            timeout: u64::MAX,
             last_rts: 0,
             cumulative: 0,
             recovery: Recovery::default(),

@@ -53,19 +53,16 @@ impl Network<'_> {
     }
 
     fn set_probe(&mut self, s: u32, after: u64) {
-        let recovery = &mut self.sender(s).recovery;
-        recovery.timer = recovery.timer.wrapping_add(1);
-        let event = Event::Probe(s, recovery.timer);
-        self.events.after(after, event);
+        self.sender(s).recovery.timer = self.events.after(after, Event::Probe(s)).unwrap_or(0);
     }
 
-    /// The timer of a probe expires; `number` tells whether it was cancelled.
-    pub(crate) fn probe(&mut self, s: u32, number: u32) {
+    /// The timer of a probe expires, unless another one was set since.
+    pub(crate) fn probe(&mut self, s: u32) {
         let sender = &self.senders[s as usize];
-        if sender.recovery.timer != number || sender.finished.is_some() {
+        if sender.recovery.timer != self.events.taken() || sender.finished.is_some() {
             return;
         }
-        self.log_event(Event::Probe(s, number));
+        self.log_event(Event::Probe(s));
         let base = self.senders[s as usize].nscc.base;
         if self.senders[s as usize].window.oldest().is_some() {
             let entropy = self.entropy(s);
@@ -76,7 +73,7 @@ impl Network<'_> {
                 flow: sender.flow,
                 to: sender.to,
                 entropy,
-                size: HEADER as u32,
+                size: HEADER as u16,
                 psn: sender.highest,
                 sending: Sending::Probe,
                 pull: self.events.now(),

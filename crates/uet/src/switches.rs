@@ -4,24 +4,52 @@
 
 use std::collections::VecDeque;
 
+use fanin_engine::prefetch;
+
 use crate::random::Random;
 use crate::topology::{Node, Topology};
 
-/// Packets that take the same time to get through, in order.
+/// A packet in a pipe: when it gets out, and in a switch the link that was chosen for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Inside {
+    pub(crate) due: u64,
+    pub(crate) packet: u32,
+    pub(crate) out: u32,
+}
+
+/// Packets that take the same time to get through, in order. In a cache line of its own.
+#[repr(align(64))]
 pub struct Pipe {
     pub(crate) delay: u64,
-    pub(crate) inside: VecDeque<(u64, u32)>,
+    /// The switch at its end; `None` where that is a host.
+    pub(crate) into: Option<u32>,
+    pub(crate) inside: VecDeque<Inside>,
 }
 
 impl Pipe {
     /// An empty one.
-    pub fn new(delay: u64) -> Self {
-        Self { delay, inside: VecDeque::new() }
+    pub fn new(delay: u64, into: Option<u32>) -> Self {
+        Self { delay, into, inside: VecDeque::new() }
+    }
+
+    /// Takes a packet in. Returns when it gets out, if it is alone.
+    pub(crate) fn push(&mut self, now: u64, packet: u32, out: u32) -> Option<u64> {
+        let due = now + self.delay;
+        let alone = self.inside.is_empty();
+        self.inside.push_back(Inside { due, packet, out });
+        alone.then_some(due)
+    }
+
+    /// Fetches the places of the first two packets in it into the cache.
+    pub(crate) fn prefetch(&self) {
+        for inside in self.inside.iter().take(2) {
+            prefetch(core::slice::from_ref(inside), 0);
+        }
     }
 
     /// The first packet in it.
-    pub(crate) fn first(&self) -> Option<u32> {
-        self.inside.front().map(|&(_, at)| at)
+    pub(crate) fn first(&self) -> Option<&Inside> {
+        self.inside.front()
     }
 }
 
@@ -41,17 +69,17 @@ pub(crate) const NO_LIST: u32 = u32::MAX;
 impl Switch {
     /// A switch that has sent nothing yet.
     pub fn new(node: Node, salt: u32, latency: u64) -> Self {
-        Self { node, salt, pipe: Pipe::new(latency), up: Vec::new(), up_by_host: Vec::new() }
+        Self { node, salt, pipe: Pipe::new(latency, None), up: Vec::new(), up_by_host: Vec::new() }
     }
 }
 
-/// The index of a switch among all.
-pub fn switch_index(topology: &Topology, node: Node) -> u32 {
+/// The index of a switch among all; `None` for a host.
+pub fn switch_index(topology: &Topology, node: Node) -> Option<u32> {
     match node {
-        Node::Tor(t) => t,
-        Node::Aggregation(a) => topology.tors() + a,
-        Node::Core(c) => topology.tors() + topology.aggregations() + c,
-        Node::Host(_) => u32::MAX,
+        Node::Tor(t) => Some(t),
+        Node::Aggregation(a) => Some(topology.tors() + a),
+        Node::Core(c) => Some(topology.tors() + topology.aggregations() + c),
+        Node::Host(_) => None,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use fanin_engine::prefetch;
+
 const NIL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,13 @@ impl Window {
 
     fn at(&mut self, psn: u32) -> &mut Record {
         &mut self.records[(psn - self.first) as usize]
+    }
+
+    /// Fetches the record of a packet into the cache.
+    pub fn prefetch(&self, psn: u32) {
+        if let Some(record) = self.records.get(psn.wrapping_sub(self.first) as usize) {
+            prefetch(core::slice::from_ref(record), 0);
+        }
     }
 
     /// A packet under way.
