@@ -79,6 +79,13 @@ def wrong(command: Command, *arguments: str | Path, code: int = 2) -> str:
     return done.stderr
 
 
+def test_help_loads_no_library_of_tables_or_pictures() -> None:
+    heavy = ("polars", "numpy", "matplotlib", "pydantic")
+    loaded = f"import sys, fanin.cli; print([name for name in {heavy} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
 def test_a_missing_spec_is_named(command: Command) -> None:
     assert wrong(command, "run", "absent.toml") == (
         "error: absent.toml: there is no such file or folder; check its name\n"

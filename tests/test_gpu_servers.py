@@ -77,6 +77,7 @@ def test_a_workload_is_written_as_a_schedule_of_the_same_job(tmp_path: Path) -> 
     # Chakra counts in microseconds.
     with pytest.raises(SpecError, match="a calculation of 100 ns; a trace counts microseconds"):
         graphs.write(EXAMPLE, tmp_path / "trace")
+    assert [file.name for file in tmp_path.iterdir()] == ["step.goal"]
 
 
 def test_what_is_wrong_is_named(command_here: Command, tmp_path: Path) -> None:

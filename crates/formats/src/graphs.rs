@@ -28,31 +28,66 @@ impl Source for OfJob {
     }
 }
 
+/// Files that are written beside their places, and take these together once all are whole. What took no place is removed.
+#[derive(Default)]
+struct Beside(Vec<[PathBuf; 2]>);
+
+impl Beside {
+    /// Where a file is written until it takes its place.
+    fn part_of(&mut self, place: PathBuf) -> PathBuf {
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let part = place.with_file_name(format!(".{name}.part"));
+        self.0.push([part.clone(), place]);
+        part
+    }
+
+    fn take_places(mut self) -> Result<Vec<PathBuf>, Error> {
+        let mut placed = Vec::with_capacity(self.0.len());
+        while let Some([part, place]) = self.0.last() {
+            std::fs::rename(part, place).map_err(|cause| failed(place, &cause))?;
+            placed.extend(self.0.pop().map(|[_, place]| place));
+        }
+        placed.reverse();
+        Ok(placed)
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        for [part, _] in &self.0 {
+            let _ = std::fs::remove_file(part);
+        }
+    }
+}
+
+fn failed(file: &Path, cause: &std::io::Error) -> Error {
+    Error { file: file.display().to_string(), line: 0, what: cause.to_string() }
+}
+
 /// Writes a job, with collectives as their messages: a GOAL schedule to a file that ends in `.goal` or `.bin`,
 /// otherwise Chakra traces `PREFIX.RANK.et`. Returns the files.
 ///
 /// # Errors
-/// A file cannot be written, or a node cannot be expressed in it.
+/// A file cannot be written, or a node cannot be expressed in it; then none is there that was not before.
 pub fn write(job: &Job, path: &Path) -> Result<Vec<PathBuf>, Error> {
     let file = path.display().to_string();
-    let wrong = |cause: std::io::Error| Error { file: file.clone(), line: 0, what: cause.to_string() };
     let mut sources: Vec<OfJob> = job.messages_only().into_iter().map(OfJob).collect();
+    let mut beside = Beside::default();
     let end = path.extension().and_then(|end| end.to_str());
     if let Some(end @ ("goal" | "bin")) = end {
         let goal = Goal::from_sources(&mut sources, &file)?;
         let bytes = if end == "bin" { goal.to_binary() } else { goal.to_text().into_bytes() };
-        std::fs::write(path, bytes).map_err(wrong)?;
-        return Ok(vec![path.to_path_buf()]);
+        std::fs::write(beside.part_of(path.to_path_buf()), bytes).map_err(|cause| failed(path, &cause))?;
+        return beside.take_places();
     }
-    let mut written = Vec::with_capacity(sources.len());
     for (rank, mut source) in sources.into_iter().enumerate() {
         let path = PathBuf::from(format!("{file}.{rank}.et"));
-        let mut output = std::io::BufWriter::new(std::fs::File::create(&path).map_err(wrong)?);
+        let part = std::fs::File::create(beside.part_of(path.clone())).map_err(|cause| failed(&path, &cause))?;
+        let mut output = std::io::BufWriter::new(part);
         chakra::write(&mut source, &mut output, &path.display().to_string())?;
-        std::io::Write::flush(&mut output).map_err(wrong)?;
-        written.push(path);
+        std::io::Write::flush(&mut output).map_err(|cause| failed(&path, &cause))?;
     }
-    Ok(written)
+    beside.take_places()
 }
 
 /// What the ranks of graphs do, with collectives as the messages of their default algorithms.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fanin import _core, graphs, own_schemes
+from fanin import _core, own_schemes
 from fanin.cli.common import (
     WRONG_SPEC,
     CommandError,
@@ -34,6 +34,7 @@ from fanin.cli.common import (
 from fanin.cli.options import AsJson, FromHpcc, Groups, HpccFiles, Load, OneScheme, Set, SpecFile, UecOptions, grouped
 
 if TYPE_CHECKING:
+    from fanin import graphs
     from fanin.hpcc import HpccJob
     from fanin.uec import UecJob
 
@@ -164,6 +165,8 @@ def check(
       fanin check trace.0.et --groups groups.json
       fanin check --uec matrix.cm --topology tree.topo --uec-options "-paths 128"
     """
+    from fanin import graphs
+
     if graphs.is_one(spec):
         _need_plain(spec, set_, scheme)
         ranks, warnings = graphs.check(spec, groups)
@@ -246,6 +249,8 @@ def explain(
       fanin explain step.goal --loggp L=1000,o=0,g=0,G=1,O=0,S=65535 --json
       fanin explain --uec matrix.cm --topology tree.topo
     """
+    from fanin import graphs
+
     if graphs.is_one(what) and Path(what).is_file():
         _need_plain(Path(what), set_, scheme)
         overview = graphs.overview(what, graph.loggp, graph.groups)
@@ -295,6 +300,8 @@ def explain(
 
 def _finish(path: str, loggp: str | None, overview: graphs.Overview) -> list[int] | None:
     """When each rank has finished by LogGOPS, which does not time collectives."""
+    from fanin import graphs
+
     return None if loggp is None or overview["groups"] else graphs.finish(path, loggp)
 
 
