@@ -479,7 +479,8 @@ class PfcOptions(TypedDict, total=False):
 
 
 Release = Literal["dequeue", "last-bit"]
-"""When a switch releases the buffer space of a packet."""
+"""When a packet leaves its queue in a switch: its buffer space is free from then on, and it is marked then where that
+is done at dequeue."""
 
 
 Routing = Literal["ecmp", "symmetric"]
@@ -763,7 +764,8 @@ class Network(TypedDict, total=False):
     pfc: PfcOptions
     """Options of PFC."""
     release: Release
-    """When a switch releases the buffer space of a packet."""
+    """When a packet leaves its queue in a switch: its buffer space is free from then on, and it is marked then where
+    that is done at dequeue."""
     routing: Routing
     """How packets choose between paths of equal length. Default: "ecmp", or "symmetric" where a scheme needs it."""
     topology: Required[Topology]
