@@ -110,8 +110,7 @@ def test_a_class_that_cannot_be_one_is_refused(tmp_path: Path, body: str, said: 
 
 
 def test_it_is_refused_on_a_wire_and_is_no_discipline() -> None:
-    said = '"own-reps" was loaded into this process alone; run it in the simulator'
-    with pytest.raises(fanin.SpecError, match=said):
+    with pytest.raises(fanin.SpecError, match="paths that senders choose have no field in RoCEv2's headers"):
         fanin.run(spec(), progress=False, balancing=REPS, on="wire")
     with pytest.raises(fanin.SpecError, match="it is not a queue discipline, but load balancing"):
         fanin.run(spec(), progress=False, discipline=REPS)

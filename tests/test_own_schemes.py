@@ -394,12 +394,6 @@ def test_a_failure_of_these_names_switch_and_line(tmp_path: Path) -> None:
     result = fanin.run(spec(), scheme="none", progress=False, discipline=f"{file}:D")
     (error,) = result.summary()["errors"]
     assert "cannot be dropped or trimmed any more" in error
-    with pytest.raises(fanin.SpecError, match="was loaded into this process alone"):
-        fanin.run(spec(), scheme=AllRoles, progress=False, on="wire")
-    for key, name in (("balancing", "B"), ("discipline", "D")):
-        said = f'network.{key}: "{name.lower()}" was loaded into this process alone; run it in the simulator'
-        with pytest.raises(fanin.SpecError, match=said):
-            fanin.run(spec(), progress=False, on="wire", set=[f"network.{key}={name.lower()}"])
     with pytest.raises(fanin.SpecError, match='D: it is not load balancing, but a queue discipline, "d"'):
         fanin.run(spec(), progress=False, balancing=f"{file}:D")
 

@@ -194,15 +194,17 @@ def test_a_comparison_takes_the_clock_and_the_link_of_a_run(tiny: Path, monkeypa
 
 
 class Parts:
-    """`fanin wire switch` and hosts that the test starts by hand, on loopback."""
+    """`fanin wire switch` and hosts that the test starts by hand, on loopback, perhaps with a scheme of one's own."""
 
-    def __init__(self, spec: Path, folder: Path) -> None:
+    def __init__(self, spec: Path, folder: Path, own: str | None = None) -> None:
         self.folder = folder
+        under, self.load = ([], []) if own is None else (["--scheme", own], ["--load", own])
         self.started: list[subprocess.Popen[str]] = []
         self.address = f"127.0.0.1:{free_port()}"
-        self.switch = self.start("switch", str(spec), *short(), "--listen", self.address, "--token", "1f2e")
+        self.switch = self.start("switch", str(spec), *short(), "--listen", self.address, "--token", "1f2e", *under)
         assert self.switch.stderr is not None
-        assert f"--switch {self.address} --token 1f2e" in self.switch.stderr.readline()
+        line = " ".join(["--switch", self.address, "--token", "1f2e", *self.load])
+        assert f"{line}\n" in self.switch.stderr.readline()
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         line = [sys.executable, "-m", "fanin", "wire", *arguments]
@@ -211,7 +213,7 @@ class Parts:
         return self.started[-1]
 
     def host(self, number: int, token: str = "1f2e") -> subprocess.Popen[str]:
-        return self.start("host", str(number), "--switch", self.address, "--token", token)
+        return self.start("host", str(number), "--switch", self.address, "--token", token, *self.load)
 
     def __enter__(self) -> "Parts":
         return self
@@ -246,9 +248,12 @@ def free_port() -> int:
     raise OSError("no port is free")
 
 
-def test_parts_by_hand_leave_the_run_folder_of_the_simulator(command: Command, tiny: Path, tmp_path: Path) -> None:
-    assert command("run", tiny, *short(), "--out", "simulator").returncode == 0
-    with Parts(tiny, tmp_path) as parts:
+def test_parts_by_hand_leave_the_run_folder_of_the_simulator(
+    command: Command, tiny: Path, tmp_path: Path, root: Path
+) -> None:
+    own = f"{root / 'examples' / 'own' / 'timely.py'}:Timely"
+    assert command("run", tiny, *short(), "--out", "simulator", "--scheme", own).returncode == 0
+    with Parts(tiny, tmp_path, own) as parts:
         stranger = parts.host(0, "1f2f")
         _, err = stranger.communicate(timeout=60)
         assert stranger.returncode == 1

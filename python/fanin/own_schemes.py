@@ -3,12 +3,14 @@ ones."""
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import hashlib
 import importlib.util
 import inspect
 import json
 import os
+import pickle
 import re
 import sys
 import typing
@@ -293,6 +295,31 @@ def check_elsewhere(wanted: tuple[Origin, ...]) -> None:
                 f"{scheme.__qualname__}: other processes cannot load a class of a session or of a function; save it in "
                 f'a file and name that, like "my_scheme.py:{scheme.__name__}" (in a notebook: %%writefile my_scheme.py)'
             )
+
+
+def packed(wanted: tuple[Origin, ...]) -> str:
+    """What another process needs to load these by `load_packed`, as one line of text.
+
+    Raises `SpecError` for a class that no other process could load, as `check_elsewhere` does.
+    """
+    check_elsewhere(wanted)
+    return json.dumps([sys.path, base64.b64encode(pickle.dumps(tuple(map(_in_a_file, wanted)))).decode()])
+
+
+def _in_a_file(origin: Origin) -> Origin:
+    """The same with a class of the program itself by its file, since another process is another program."""
+    own = origin.reference
+    if isinstance(own, str) or own.__module__ != "__main__":
+        return origin
+    file = Path(str(sys.modules["__main__"].__file__)).resolve()
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return dataclasses.replace(origin, reference=f"{file}:{own.__qualname__}", digest=digest)
+
+
+def load_packed(text: str) -> None:
+    """Makes what `packed` told known to this process, which finds modules where that one did."""
+    sys.path, own = json.loads(text)
+    load_again(pickle.loads(base64.b64decode(own)))
 
 
 def forget_schemes() -> None:

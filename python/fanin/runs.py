@@ -182,7 +182,7 @@ class Job:
             try:
                 result = _core.run_wire(
                     self,
-                    list(WIRE_MEMBER),
+                    wire_member(self.own),
                     watcher,
                     self.clock,
                     self.link,
@@ -215,8 +215,15 @@ class Job:
         )
 
 
-WIRE_MEMBER = (sys.executable, "-c", "from fanin import _core; _core.wire_member()")
-"""The command of a process of a run on a wire."""
+def wire_member(own: tuple[own_schemes.Origin, ...]) -> list[str]:
+    """The command of a process of a run on a wire, which loads these schemes and policies first.
+
+    Raises `SpecError` for a class that another process could not load: one of a notebook or of a session.
+    """
+    if not own:
+        return [sys.executable, "-c", "from fanin import _core; _core.wire_member()"]
+    load = "import sys; from fanin import _core, own_schemes; own_schemes.load_packed(sys.argv[1]); _core.wire_member()"
+    return [sys.executable, "-c", load, own_schemes.packed(own)]
 
 
 PLACES = ("simulator", "wire")

@@ -32,6 +32,6 @@ pub use fanin_units::Time;
 pub use fanin_workload::ListedFlow;
 pub use limits::{Exceeded, Limits};
 pub use ports::ports_of;
-pub use run::{Engine, Online, Outcome, Progress, left_by, left_by_spec, run, run_on};
+pub use run::{Engine, Online, Outcome, OwnPrograms, Progress, earliest, left_by, left_by_spec, run, run_on};
 pub use spec::{CheckedSpec, HostNames, Spec, built, document, network_of, schema, table};
 pub use toml_text::toml_as_json;

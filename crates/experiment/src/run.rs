@@ -27,7 +27,7 @@ mod loaded;
 mod online;
 
 pub use engine::Engine;
-use loaded::Loaded;
+pub use loaded::{OwnPrograms, earliest};
 pub use online::Online;
 
 /// Progress of a run.
@@ -130,7 +130,7 @@ fn runner<'e, 'p, S: DerefMut<Target = dyn Engine + 'e>>(
     progress: impl FnMut(&Progress) -> bool + 'p,
 ) -> (Runner<'p, S>, Graph, Vec<Placed>) {
     let Built { network, traffics, measure, warnings, jobs, .. } = built;
-    let loaded = Loaded::of(&network, &traffics);
+    let loaded = OwnPrograms::of(&network, &traffics);
     let traffics = (0..traffics.len()).map(|number| described(&traffics, number, &network.classes)).collect();
     let mut runner = Runner::new(engine, traffics, measure, Box::new(progress));
     runner.loaded = loaded;
@@ -220,7 +220,7 @@ struct Runner<'p, S> {
     sim: S,
     /// Why it has fewer partitions than threads available.
     threads_reason: Option<String>,
-    loaded: Loaded,
+    loaded: OwnPrograms,
     failure: Option<Failure>,
     measure: Measure,
     /// End of the measured window.
@@ -279,7 +279,7 @@ impl<'e, 'p, S: DerefMut<Target = dyn Engine + 'e>> Runner<'p, S> {
             window_end: measure.warm_up.saturating_add(measure.window),
             measure,
             threads_reason: None,
-            loaded: Loaded::default(),
+            loaded: OwnPrograms::default(),
             failure: None,
             traffics,
             samplers,

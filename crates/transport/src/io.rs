@@ -193,7 +193,10 @@ impl<D: Directory> Io for World<D> {
         Route {
             nic: known.link.and_then(|port| self.row(port)),
             path: known.path,
-            info: if needs == Needs::Ideal { PathInfo::new(Rate::ZERO, Time::ZERO, 0, 0) } else { known.info },
+            info: match needs {
+                Needs::Ideal => PathInfo::new(Rate::ZERO, Time::ZERO, 0, 0),
+                _ => PathInfo { id: query.message, from: query.from, to: query.to, ..known.info },
+            },
             ideal: if needs == Needs::Info { Time::NEVER } else { known.ideal },
             hops: known.hops,
         }

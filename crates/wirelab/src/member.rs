@@ -11,10 +11,11 @@ use crate::channel::Channel;
 use crate::node::{HostNode, Item, Node, SwitchNode, lookahead};
 use crate::options::Stall;
 use crate::pace::{MOST_BEHIND, Timing};
+use crate::report::Report;
 use crate::timed::Timed;
 use crate::veth;
 use crate::words::{Reader, Wire, Words};
-use fanin_experiment::Spec;
+use fanin_experiment::{OwnPrograms, Spec};
 use fanin_transport::os;
 use fanin_units::{NodeId, Time};
 use std::io::{self, Read, Write};
@@ -134,6 +135,8 @@ struct Member {
     now: Time,
     /// Where time is real.
     timed: Option<Timed>,
+    /// Schemes and policies of one's own, which may fail.
+    own: OwnPrograms,
     init: Init,
     /// When it last said how far it is.
     said: Instant,
@@ -148,6 +151,7 @@ impl Member {
         let spec = Spec::from_toml(text, "spec", Path::new("")).map_err(|problems| problems.to_string())?;
         let spec = spec.check().map_err(|problems| problems.to_string())?;
         let built = spec.build();
+        let own = OwnPrograms::of(&built.network, &built.traffics);
         let graph = &built.network.graph;
         let hosts = graph.hosts;
         let delays: Vec<Time> = graph.links.iter().map(|link| link.delay).collect();
@@ -179,6 +183,7 @@ impl Member {
             pending: vec![Vec::new(); neighbours],
             now: Time::ZERO,
             timed: real.then(|| Timed::new(init.slowdown, delays, init.stall)),
+            own,
             init,
             said: Instant::now(),
         })
@@ -390,7 +395,8 @@ impl Member {
             command::REPORT => {
                 let full = words.word() == Some(1);
                 let mut answer = Words::default();
-                self.node.report(full).write(&mut answer);
+                let report = Report { failure: self.own.failure(), ..self.node.report(full) };
+                report.write(&mut answer);
                 return write(out, answer::REPORT, answer.bytes()).map_err(failed);
             }
             _ => return Err("a message of an unknown kind".to_string()),

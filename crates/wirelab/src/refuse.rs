@@ -29,22 +29,12 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
     };
     for (number, traffic) in spec.traffics().iter().enumerate() {
         let key = format!("traffic[{number}].scheme");
-        let (name, id) = (&traffic.name, traffic.scheme.id());
+        let name = &traffic.name;
         let over_tcp = format!("traffic \"{name}\" is over TCP; only RDMA runs on the wire");
         refuse(traffic.tcp.is_some(), &key, &over_tcp, "use a scheme over RDMA, or the simulator");
-        let loaded = format!("the scheme \"{id}\" was loaded into this process alone");
-        refuse(traffic.scheme.loaded().is_some(), &key, &loaded, SIMULATOR);
         let key = format!("traffic[{number}].rdma.ack_chunk");
         let bitmap = "with recovery = \"unordered\" an ACK for several packets has a bitmap, which RoCEv2's have not";
         refuse(traffic.endpoint.names_packets(), &key, bitmap, LEAVE);
-    }
-    let own_balancing = network.balancing.own().is_some();
-    for (own, key, choice) in [
-        (own_balancing, "network.balancing", &spec.document().network.balancing.0),
-        (network.discipline.is_some(), "network.discipline", &spec.document().network.discipline.0),
-    ] {
-        let loaded = format!("\"{}\" was loaded into this process alone", choice.id());
-        refuse(own, key, &loaded, SIMULATOR);
     }
     for name in spec.jobs() {
         let job = format!("traffic \"{name}\" is a job of many ranks; jobs run in the simulator alone");
@@ -84,7 +74,7 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
         LEAVE,
     );
     refuse(
-        matches!(&network.balancing, Balancing::Senders(_)) && !own_balancing,
+        matches!(&network.balancing, Balancing::Senders(_)),
         "network.balancing",
         "paths that senders choose have no field in RoCEv2's headers and do not run on the wire",
         "set it to a policy of switches, like \"flow-hash\" or \"random\", or run it in the simulator",

@@ -2,6 +2,8 @@
 
 use crate::words::fields;
 use fanin_cc::Actions;
+use fanin_cc::own::Failure;
+use fanin_experiment::earliest;
 use fanin_fabric::{ClassCounters, FlowRecord, Incidents, Ledger, PortCounters, Totals, TrafficCounters};
 use fanin_units::{Count, PortId, Time};
 use std::collections::BTreeMap;
@@ -58,6 +60,8 @@ pub struct Report {
     pub table_peaks: Vec<Option<u64>>,
     /// Frames that it refused.
     pub refused: u64,
+    /// The earliest failure of a scheme or a policy of one's own in it.
+    pub failure: Option<Failure>,
 }
 
 fields!(PortReport { port, packets, bytes, peak, queued, classes });
@@ -78,6 +82,7 @@ fields!(Report {
     dropped_from,
     table_peaks,
     refused,
+    failure,
 });
 
 /// The reports of all parts: the switches first, then the hosts.
@@ -98,6 +103,11 @@ impl Reports {
     /// Messages that are open.
     pub fn open(&self) -> u64 {
         self.0.iter().map(|report| report.open).sum::<i64>().max(0) as u64
+    }
+
+    /// The earliest failure of a scheme or a policy of one's own.
+    pub fn failure(&self) -> Option<Failure> {
+        earliest(self.0.iter().filter_map(|report| report.failure.clone()))
     }
 
     /// Packets sent over one link each.

@@ -6,6 +6,7 @@ use crate::processes::Processes;
 use crate::refuse::reasons;
 use crate::report::Reports;
 use crate::veth;
+use fanin_cc::own::Failure;
 use fanin_experiment::{CheckedSpec, Engine, Outcome, Progress, run_on};
 use fanin_fabric::{ClassCounters, Flows, Incidents, NetworkConfig, PortCounters, Totals, TrafficCounters};
 use fanin_record::{WirePart, WireRun, WireTiming};
@@ -117,6 +118,10 @@ impl Engine for Wire<'_> {
 
     fn open_messages(&self) -> u64 {
         if self.failed.is_some() { 0 } else { self.latest.open() }
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.latest.failure()
     }
 
     fn nothing_to_come(&mut self) -> bool {

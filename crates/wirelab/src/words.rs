@@ -1,6 +1,7 @@
 //! Numbers as bytes, between the processes of a run.
 
 use fanin_cc::Actions;
+use fanin_cc::own::Failure;
 use fanin_fabric::{
     ClassCounters, DropCause, FlowRecord, Incident, IncidentCounts, Incidents, Totals, TrafficCounters, What,
 };
@@ -105,6 +106,16 @@ impl Wire for PortId {
     }
 }
 
+impl Wire for String {
+    fn write(&self, words: &mut Words) {
+        self.as_bytes().to_vec().write(words);
+    }
+
+    fn read(words: &mut Reader<'_>) -> Option<Self> {
+        Self::from_utf8(Vec::read(words)?).ok()
+    }
+}
+
 impl<T: Wire> Wire for Option<T> {
     fn write(&self, words: &mut Words) {
         self.is_some().write(words);
@@ -171,6 +182,7 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
+fields!(Failure { at, problem });
 fields!(Incident { time, port, what });
 fields!(Incidents { kept, seen });
 fields!(FlowRecord {

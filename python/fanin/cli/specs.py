@@ -114,16 +114,17 @@ class OtherFiles(HpccFiles):
 
     def job(self, file: Path, scheme: str | None, changes: list[str] | None) -> HpccJob | UecJob | None:
         """The file as one of that simulator; None for a spec."""
-        from fanin.hpcc import HpccJob
-        from fanin.uec import UecJob
-
         need(not (self.from_hpcc and self.from_uec), "--hpcc and --uec: files are of one simulator")
         need(self.from_uec or not self.uec_options, "--uec-options: these are uet-htsim's; it goes with --uec")
         if self.from_uec:
+            from fanin.uec import UecJob
+
             need(scheme is None and not changes, "--uec: a connection matrix runs as it is, without --set and --scheme")
             need_kind(file, "htsim")
             return UecJob.of(file, self.topology, self.uec_options)
         if self.from_hpcc:
+            from fanin.hpcc import HpccJob
+
             scheme = known_scheme(scheme)
             need(
                 scheme is not None or not changes,

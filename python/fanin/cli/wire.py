@@ -13,8 +13,8 @@ import typer
 
 from fanin import _core, stopping
 from fanin.cli import folders
-from fanin.cli.common import FAILED, emit, known_scheme, need, show
-from fanin.cli.options import AsJson, Force, Out, Set, SpecFile, Under, grouped
+from fanin.cli.common import FAILED, emit, known_scheme, load_all, need, show
+from fanin.cli.options import AsJson, Force, Load, Out, Set, SpecFile, Under, grouped
 from fanin.cli.runs import report
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def switch(
     ] = None,
     out: Out = None,
     set_: Set = None,
+    load: Load = None,
     force: Force = False,
 ) -> None:
     """Be the switches of a spec in lockstep: wait for its hosts, run, leave a run folder.
@@ -159,13 +160,15 @@ def switch(
     from fanin.comparison import Comparison
     from fanin.runs import Job, run_one
 
+    load_all(load)
     scheme = known_scheme(under.scheme)
     number = _number(token) if token is not None else secrets.randbits(64)
     job = replace(Job.of(spec, list(set_ or ())).using(scheme, under.seed).on(1), wire=True, by_hand=(listen, number))
     job.resolve()
     place = folders.Place(out, folders.of_run(job), force=force)
     with place, stopping.stoppable():
-        start = f"fanin wire host N --switch {listen} --token {number:x}"
+        own = dict.fromkeys(f" --load {origin.reference}" for origin in job.own)
+        start = f"fanin wire host N --switch {listen} --token {number:x}{''.join(own)}"
         print(f"waiting for each host N of the spec, from 0: {start}", file=sys.stderr, flush=True)
         result = run_one(job)
         with stopping.held():
@@ -180,6 +183,7 @@ def host(
     switches: Annotated[
         str, typer.Option("--switch", metavar="ADDRESS:PORT", help="Where fanin wire switch listens.")
     ] = PLACE,
+    load: Load = None,
 ) -> None:
     """Be one host of a run whose switches wait for it, until it ends.
 
@@ -192,6 +196,7 @@ def host(
 
     # It holds nothing that has to be kept, and waits in native code.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    load_all(load)
     try:
         _core.wire_host(switches, _number(token), number)
     except RuntimeError as error:

@@ -1,5 +1,6 @@
 //! What a run asks of the network that it runs.
 
+use fanin_cc::own::Failure;
 use fanin_fabric::{
     ClassCounters, Flows, Incidents, NetworkConfig, ParallelSimulation, PortCounters, Totals, TrafficCounters,
 };
@@ -50,6 +51,10 @@ pub trait Engine {
     fn incidents(&self) -> Cow<'_, Incidents>;
     /// Most entries that a table of a traffic's scheme had in any switch.
     fn table_peak(&self, traffic: u16) -> Option<u64>;
+    /// The earliest failure of a loaded program in another process.
+    fn failure(&self) -> Option<Failure> {
+        None
+    }
     /// The simulator, where it is one: it can be observed in more ways.
     fn simulator(&self) -> Option<&ParallelSimulation> {
         None

@@ -15,20 +15,25 @@ type Fallible = Box<dyn Fn() -> Option<Failure>>;
 
 /// The loaded programs of a run, which may fail. They are asked at times that do not depend on the number of threads,
 /// and what comes between a failure and the next of these is in the results.
-pub struct Loaded {
+pub struct OwnPrograms {
     programs: Vec<Fallible>,
     step: Time,
     /// Packet-hops at the last check.
     hops: u64,
 }
 
-impl Default for Loaded {
+impl Default for OwnPrograms {
     fn default() -> Self {
         Self { programs: Vec::new(), step: CHECKS[0], hops: 0 }
     }
 }
 
-impl Loaded {
+/// The earliest of some failures.
+pub fn earliest(failures: impl Iterator<Item = Failure>) -> Option<Failure> {
+    failures.min_by(|a, b| (a.at, &a.problem).cmp(&(b.at, &b.problem)))
+}
+
+impl OwnPrograms {
     /// Those of a network and its traffics.
     pub fn of(network: &NetworkConfig, traffics: &[TrafficConfig]) -> Self {
         let mut loaded = Self::default();
@@ -69,7 +74,11 @@ impl Loaded {
         } else if ran > HOPS_PER_CHECK * 2 {
             self.step = Time::from_ps(self.step.as_ps() / 2).max(least);
         }
-        let failures = self.programs.iter().filter_map(|failure| failure());
-        failures.min_by(|a, b| (a.at, &a.problem).cmp(&(b.at, &b.problem)))
+        self.failure().or_else(|| sim.failure())
+    }
+
+    /// The earliest failure in this process.
+    pub fn failure(&self) -> Option<Failure> {
+        earliest(self.programs.iter().filter_map(|failure| failure()))
     }
 }
