@@ -56,6 +56,8 @@ def spec(rng: random.Random) -> dict[str, Any]:
         network["balancing"] = rng.choice(["random", "flowlets"])
     if rng.random() < 0.25:
         network["packet"] = {"payload": "1000 B", "header": "48 B", "ack": "60 B", "cnp": "60 B"}
+    if rng.random() < 0.25:
+        network["release"] = "last-bit"
     # TCP counts SYNs and SACK as ACKs, which short ones are not.
     chosen = [rng.choice(schemes[:3] if "packet" in network else schemes) for _ in range(2)]
     return {

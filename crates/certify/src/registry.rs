@@ -110,6 +110,7 @@ pub const LAWS: &[Entry] = &[
                 .or_else(|| unexplained(setup))
                 .or((!setup.classes.iter().skip(1).any(|class| !class.lossless)).then_some("no class is lossy"))
                 .or((!matches!(setup.buffer, Buffer::PerPort(_) | Buffer::Pool { .. })).then_some("there is no limit"))
+                .or(setup.has.last_bit.then_some("packets are in their queue until their last bit has left"))
                 .or(setup.has.trimming.then_some("switches trim packets"))
         },
         make: || Box::new(limits::Limits::default()),

@@ -29,7 +29,7 @@ pub struct NetworkConfig {
     pub buffer: BufferPolicy,
     /// Buffers of the same kind, a pool of the same size, that hold at ports of these rates instead, each rate once.
     pub buffer_by_rate: Vec<(Rate, BufferPolicy)>,
-    /// When packets leave the queues of switches.
+    /// When buffer space is released.
     pub release: Release,
     /// Time from a link failure until its ends detect it, drop the packets queued for it and compute new routes.
     pub detection: Time,
@@ -182,6 +182,8 @@ pub enum MarkAt {
     Enqueue,
     /// At dequeue, when the packet no longer counts.
     Dequeue,
+    /// When the last bit of the packet has left, with [`Release::LastBit`]; the packet does not count.
+    LastBit,
 }
 
 /// How a switch admits packets.
@@ -230,8 +232,7 @@ pub struct Pfc {
     pub xon_offset: Option<u64>,
 }
 
-/// When a packet leaves its queue in a switch, so that its buffer space is free, and it is marked where that is done at
-/// dequeue.
+/// When buffer space of a packet is free again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Release {
     /// When its transmission starts.

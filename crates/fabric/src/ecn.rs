@@ -13,9 +13,10 @@ pub(crate) struct Marks {
     classes: usize,
     /// By the row of the port and the class.
     markings: Vec<Marking>,
-    /// Bit c: some queue of class c marks packets at enqueue, or at dequeue.
+    /// Bit c: some queue of class c marks packets at enqueue, at dequeue, or with their last bit.
     pub joining: u8,
     pub leaving: u8,
+    pub last: u8,
     /// By port.
     draws: Vec<Stream>,
     /// State of the queues, `classes` per port; empty where every marking depends on the queue length alone.
@@ -58,6 +59,7 @@ impl Marks {
             classes,
             joining: looks(&markings, classes, MarkAt::Enqueue),
             leaving: looks(&markings, classes, MarkAt::Dequeue),
+            last: looks(&markings, classes, MarkAt::LastBit),
             markings,
             draws: ports.iter().map(|port| streams.stream("ecn", port.id.0 as u64)).collect(),
             memory,

@@ -1,7 +1,7 @@
 //! Egress ports with their queues, the same at switches and at hosts: queueing, scheduling and transmission.
 
 use crate::clock::{SHAPER, kind, source};
-use crate::config::{BufferPolicy, MarkAt, NetworkConfig, Release};
+use crate::config::{BufferPolicy, MarkAt, NetworkConfig};
 use crate::core::Core;
 use crate::ecn::Marks;
 use crate::packet::PacketIx;
@@ -43,8 +43,6 @@ pub(crate) struct Egress {
     shapers: Shapers,
     /// Bit c: something is done with packets of class c as they leave.
     leaving: u8,
-    /// Whether packets leave the queues of switches with their last bit.
-    late: bool,
     /// With control, which is class 0.
     classes: usize,
     /// The other virtual lane of each class, or 0: congestion marks depend on the sum of both queues.
@@ -93,7 +91,6 @@ impl Egress {
             paused_since: vec![Time::NEVER; ports.len() * classes],
             resumed_at: vec![Time::ZERO; ports.len() * classes],
             leaving: marks.leaving | shapers.classes,
-            late: config.release == Release::LastBit,
             marks,
             shapers,
             classes,
@@ -360,7 +357,7 @@ impl Egress {
         if self.leaving & 1 << class != 0 {
             if self.shapers.has(class) {
                 self.spend(core, now, out, &next);
-            } else if next.markable() && (!self.late || self.ports[out.ix()].of_host()) {
+            } else if next.markable() {
                 self.mark(core, now, (out, class as usize), next.ix(), MarkAt::Dequeue);
             }
         }
@@ -547,13 +544,13 @@ impl Egress {
         }
     }
 
-    /// The last bit of a packet has left that was in its queue until then: it is marked by what it leaves behind.
+    /// The last bit of a packet has left that held its buffer until then.
     #[inline(never)]
     pub fn depart<Q: EventQueue>(&mut self, core: &mut Core<Q>, out: PortIx, left: &Queued) {
         let class = left.class();
-        if self.leaving & 1 << class != 0 && left.markable() && !self.shapers.has(class) {
+        if self.marks.last & 1 << class != 0 && left.markable() && !self.shapers.has(class) {
             let now = core.clock.now();
-            self.mark(core, now, (out, class as usize), left.ix(), MarkAt::Dequeue);
+            self.mark(core, now, (out, class as usize), left.ix(), MarkAt::LastBit);
         }
         self.send_off(core, out, left.ix());
     }

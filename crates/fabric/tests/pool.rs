@@ -373,10 +373,11 @@ impl TwoToOne {
 }
 
 #[test]
-fn a_packet_is_in_its_queue_until_it_begins_to_leave_or_its_last_bit_has_left() {
+fn a_packet_takes_room_until_it_begins_to_leave_or_its_last_bit_has_left() {
     let marks = RELEASES.map(|release| {
         let case = TwoToOne { each: 12, release };
-        let mut sim = case.run(100 * WIRE, Marking::Step { above: 5 * WIRE, at: MarkAt::Dequeue });
+        let at = if release == Release::LastBit { MarkAt::LastBit } else { MarkAt::Dequeue };
+        let mut sim = case.run(100 * WIRE, Marking::Step { above: 5 * WIRE, at });
         finish(&mut sim);
         check_all_arrived(&sim);
         let marked = case.behind().iter().filter(|behind| **behind > 5).count() as u64;
@@ -398,9 +399,9 @@ fn a_packet_is_in_its_queue_until_it_begins_to_leave_or_its_last_bit_has_left() 
 
 #[test]
 fn each_packet_is_marked_once_wherever_its_queue_ends() {
-    for release in RELEASES {
+    for (release, at) in RELEASES.into_iter().zip([MarkAt::Dequeue, MarkAt::LastBit]) {
         let case = TwoToOne { each: 600, release };
-        let red = Marking::Red { min: 0, max: 1_400 * WIRE, max_probability: 1.0, at: MarkAt::Dequeue };
+        let red = Marking::Red { min: 0, max: 1_400 * WIRE, max_probability: 1.0, at };
         let mut sim = case.run(2_000 * WIRE, red);
         finish(&mut sim);
         let chances = case.behind().into_iter().map(|behind| behind as f64 / 1_400.0);

@@ -161,7 +161,13 @@ pub fn marking(marking: &Marking, rate: Rate, ports: u64, bdp: f64) -> MarkingOf
         share_of_bdp: bytes as f64 / bdp,
         drain_us: us(rate.tx_time(bytes)),
     };
-    let when = |at: MarkAt| Some(if at == MarkAt::Enqueue { "enqueue" } else { "dequeue" });
+    let when = |at: MarkAt| {
+        Some(match at {
+            MarkAt::Enqueue => "enqueue",
+            MarkAt::Dequeue => "dequeue",
+            MarkAt::LastBit => "last-bit",
+        })
+    };
     let mut of = MarkingOf { rate_bps: rate.as_bps(), ports, kind: "off", ..MarkingOf::default() };
     match *marking {
         Marking::Off => {}

@@ -3,6 +3,7 @@
 use super::balancing::{deflects, spray};
 use super::built::{self, Measure, Sampled, Series};
 use super::checker::Checker;
+use super::classes::marks_with_last_bits;
 use super::document::{self, Document, Place, PortKind, PortSet, Ports, Quantity, Size};
 use super::dscp::check_dscps;
 use super::lanes::needs;
@@ -156,6 +157,10 @@ fn check_measure(document: &Document, network: Option<&NetworkConfig>, checker: 
     trace.sort_by_key(|message| (message.traffic, message.number));
     trace.dedup_by_key(|message| (message.traffic, message.number));
     let capture = measure.capture.as_ref().and_then(|capture| check_capture(capture, graph?, checker));
+    if capture.is_some() && network.is_some_and(|network| marks_with_last_bits(&network.classes)) {
+        let problem = "captures have packets as they begin to leave, before marking with at = \"last-bit\"";
+        checker.fail("measure.capture", problem, "leave it out, or mark at \"dequeue\"");
+    }
     let timeline = measure.perfetto.as_ref().and_then(|perfetto| check_perfetto(perfetto, graph?, checker));
     network.map(|network| Measure {
         warm_up: measure.warm_up,

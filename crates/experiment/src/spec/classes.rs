@@ -92,10 +92,18 @@ fn warn_of_lone_weights(classes: &[Class], checker: &mut Checker<'_>) {
     }
 }
 
+/// Whether some class marks packets when their last bit has left.
+pub fn marks_with_last_bits(classes: &[ClassConfig]) -> bool {
+    use fanin_fabric::{MarkAt::LastBit, Marking};
+    let last = |of: &Marking| matches!(of, Marking::Step { at: LastBit, .. } | Marking::Red { at: LastBit, .. });
+    classes.iter().any(|class| last(&class.marking) || class.marking_by_rate.iter().any(|(_, of)| last(of)))
+}
+
 fn marking(marking: &Marking) -> fanin_fabric::Marking {
     let at = |at: MarkAt| match at {
         MarkAt::Enqueue => fanin_fabric::MarkAt::Enqueue,
         MarkAt::Dequeue => fanin_fabric::MarkAt::Dequeue,
+        MarkAt::LastBit => fanin_fabric::MarkAt::LastBit,
     };
     match *marking {
         Marking::Off => fanin_fabric::Marking::Off,

@@ -2,7 +2,7 @@
 
 use super::balancing::{check_balancing, check_discipline};
 use super::checker::Checker;
-use super::classes::{MAX_CLASSES, check_classes, check_shares, fill_classes};
+use super::classes::{MAX_CLASSES, check_classes, check_shares, fill_classes, marks_with_last_bits};
 use super::document::{
     self, Buffer, CreditBuffer, Credits, Cuts, Headroom, Network, Packet, PerPort, Pool, Release, RoomOfRate,
     ThresholdsOfRate, Trimming,
@@ -74,6 +74,10 @@ pub fn check_network(
         Release::Dequeue => fanin_fabric::Release::Dequeue,
         Release::LastBit => fanin_fabric::Release::LastBit,
     };
+    if release == fanin_fabric::Release::Dequeue && marks_with_last_bits(&classes) {
+        let problem = "packets leave the buffer before marking with at = \"last-bit\" looks at them";
+        checker.fail("network.release", problem, "set it to \"last-bit\"");
+    }
     let detection = network.failure_detection;
     let symmetric = needs.credit.symmetric_routes(network, checker);
     let balancing = check_balancing(network, symmetric, deflects, checker);

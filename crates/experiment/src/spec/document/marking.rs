@@ -117,6 +117,9 @@ pub enum MarkAt {
     /// When a packet is dequeued; the packet itself is not counted.
     #[default]
     Dequeue,
+    /// When the last bit of a packet has left, as in htsim; the packet itself is not counted. It goes with `release =
+    /// "last-bit"`.
+    LastBit,
 }
 
 /// ECN marking on ports of one rate.

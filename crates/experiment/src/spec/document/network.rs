@@ -57,8 +57,7 @@ pub struct Network {
     pub credit_queues: Option<CreditQueues>,
     /// A queue in the host between pacers and link. Default: none, the NIC pulls packets from its flows.
     pub host_queue: Option<HostQueue>,
-    /// When a packet leaves its queue in a switch: its buffer space is free from then on, and it is marked then where
-    /// that is done at dequeue.
+    /// When a switch releases the buffer space of a packet.
     #[serde(default)]
     pub release: Release,
     /// Delay after a link failure until its two ends detect it, drop the packets queued for it and use new routes.
@@ -405,8 +404,7 @@ pub struct HostQueue {
     pub mark_above: Option<Bytes>,
 }
 
-/// When a packet leaves its queue in a switch: its buffer space is free from then on, and it is marked then where that
-/// is done at dequeue.
+/// When a switch releases the buffer space of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {

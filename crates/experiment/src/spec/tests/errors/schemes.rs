@@ -167,6 +167,18 @@ fn trimming() {
 }
 
 #[test]
+fn marks_with_last_bits_need_packets_that_are_still_there_and_no_capture() {
+    let marking = "marking = { kind = \"step\", above = \"20 KB\", at = \"last-bit\" }";
+    let text = balanced(marking, "\"dcqcn\"");
+    let told = checked(&text).unwrap_err().to_string();
+    assert!(told.contains("network.release: packets leave the buffer before marking"), "{told}");
+    let text = balanced(&format!("{marking}\nrelease = \"last-bit\""), "\"dcqcn\"");
+    assert_eq!(checked(&text).unwrap().network().release, fanin_fabric::Release::LastBit);
+    let told = checked(&format!("{text}\n[measure.capture]\nlinks = \"all\"\n")).unwrap_err().to_string();
+    assert!(told.contains("measure.capture: captures have packets as they begin to leave"), "{told}");
+}
+
+#[test]
 fn a_scheme_that_needs_trimming_says_what_is_missing() {
     let text = |network: &str, traffic: &str| {
         balanced(network, "\"ndp\"").replace("\"ndp\"\n", &format!("\"ndp\"\n{traffic}\n"))
