@@ -236,7 +236,7 @@ class MarkingOff(TypedDict, total=False):
     kind: Required[Literal["off"]]
 
 
-MarkAt = Literal["enqueue", "dequeue"]
+MarkAt = Literal["enqueue", "dequeue", "last-bit"]
 """When a queue is compared with its marking threshold."""
 
 
@@ -479,8 +479,7 @@ class PfcOptions(TypedDict, total=False):
 
 
 Release = Literal["dequeue", "last-bit"]
-"""When a packet leaves its queue in a switch: its buffer space is free from then on, and it is marked then where that
-is done at dequeue."""
+"""When a switch releases the buffer space of a packet."""
 
 
 Routing = Literal["ecmp", "symmetric"]
@@ -764,8 +763,7 @@ class Network(TypedDict, total=False):
     pfc: PfcOptions
     """Options of PFC."""
     release: Release
-    """When a packet leaves its queue in a switch: its buffer space is free from then on, and it is marked then where
-    that is done at dequeue."""
+    """When a switch releases the buffer space of a packet."""
     routing: Routing
     """How packets choose between paths of equal length. Default: "ecmp", or "symmetric" where a scheme needs it."""
     topology: Required[Topology]

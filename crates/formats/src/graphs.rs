@@ -28,7 +28,7 @@ impl Source for OfJob {
     }
 }
 
-/// Files that are written beside their places, and take these together once all are whole. What took no place is removed.
+/// Files that are written beside their places, and take these together once all are whole. What took none is removed.
 #[derive(Default)]
 struct Beside(Vec<[PathBuf; 2]>);
 

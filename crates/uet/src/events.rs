@@ -1,6 +1,7 @@
 //! Pending events, in the order of time and, at equal times, of insertion.
 //!
-//! Source: uet-htsim's event list. A cancelled timer stays in the queue; the number of its event tells that it is stale.
+//! Source: uet-htsim's event list. A cancelled timer stays in the queue; the number of its event tells that it is
+//! stale.
 //!
 //! Events of the near future are in lists by slot of time, and are sorted when their slot comes; a heap has the others.
 
