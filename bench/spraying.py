@@ -167,7 +167,7 @@ def sample(result: fanin.Result) -> Sample:
     flows = result.flows()
     summary = result.summary()
     # In runs of uet-htsim's files a completion ends at the sender.
-    ends = flows["completion_ps"] if result.exact else flows["acked_ps"] - flows["start_ps"]
+    ends = flows["completion_ps"] if result.exact else flows["acked_ps"]
     resent = sum(traffic["packets_resent"] for traffic in summary["traffics"])
     if ends.null_count():
         raise SystemExit(f"{result.label}: {ends.null_count()} messages did not end")
