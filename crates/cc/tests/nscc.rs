@@ -140,3 +140,18 @@ fn windows_count_bytes_on_the_wire() {
     let ack = Ack { ecn_echo: true, rtt, newly_acked: payload, in_flight: 5 * payload, ..Ack::default() };
     assert_eq!(scheme.on_ack(slot, us(20), &ack).window, room(18_750 - wire / 3));
 }
+
+#[test]
+fn packets_that_were_sent_again_more_than_once_give_no_sample_of_the_delay() {
+    let window = |sent_again| {
+        let mut scheme = Settings::preset("nscc").unwrap().build();
+        let slot = scheme.open(0, &path(10, 12_500), Time::ZERO).slot;
+        (0..6).for_each(|_| drop(scheme.on_trim(slot, us(2), &Trim::new(0, PAYLOAD, WIRE, 5000, 5000))));
+        let nine = 9 * u64::from(PAYLOAD);
+        let ack = Ack { rtt: us(60), sent_again, newly_acked: nine, in_flight: nine, ..Ack::default() };
+        scheme.on_ack(slot, us(70), &ack).window
+    };
+    // The delay of 47 us is above the target, the average of six trims is not: they raise the window by unlike rules.
+    assert_eq!((window(0), window(2)), (window(1), window(255)));
+    assert_ne!(window(0), window(2));
+}

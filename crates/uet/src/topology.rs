@@ -76,6 +76,8 @@ fn misfit<T>(what: impl Into<String>) -> Result<T, Error> {
 
 /// The most links in one direction.
 const MOST_LINKS: u64 = 1 << 21;
+/// The most links of a switch to cores: lists of ways have numbers of 16 bits.
+const MOST_UP: u32 = u16::MAX as u32;
 
 impl Topology {
     /// The fat tree of so many hosts.
@@ -220,6 +222,10 @@ impl Topology {
         };
         if topology.links() > MOST_LINKS {
             return misfit(format!("it has more than {MOST_LINKS} links; make it smaller"));
+        }
+        if topology.upper_links() > MOST_UP {
+            let links = topology.upper_links();
+            return misfit(format!("a switch of tier 1 has {links} links to cores; at most {MOST_UP} are possible"));
         }
         Ok(topology)
     }

@@ -121,6 +121,9 @@ pub struct Ack<'a> {
     pub ecn_echo: bool,
     /// Time since the data packet that it answers left the sender.
     pub rtt: Time,
+    /// How often that packet was sent again, or 255 where it was acknowledged before. 0 where lost packets are not sent
+    /// again one by one.
+    pub sent_again: u8,
     /// The scheme's field in the ACK ([`AckFields::cc_feedback`](crate::AckFields::cc_feedback)).
     pub cc_feedback: u32,
     /// Telemetry of the data packet that it answers, for schemes that ask for it

@@ -23,6 +23,7 @@
 //! | not marked | s += 5 a MSS n (fair increase) | s += 4 MSS a b (T - d)/T n (proportional increase) |
 //! | marked | once a round trip: w = w max(1 - 0.8 (m - T)/m, 1/2), if m is above T | nothing |
 //!
+//! * The ACK of a packet that was sent again more than once, or that is known to have arrived, gives no sample: d is m then.
 //! * m is the average delay, with weight 0.0125 for each ACK. A delay above T without a mark counts as a quarter of the
 //!   smallest round-trip time.
 //! * Fast increase: while d is below 1 us for a whole window, w += 0.25 a n instead of the proportional increase.
@@ -54,7 +55,6 @@
 //!   40ccb052), whose every recorded window this code repeats in the network of `crates/uet`.
 //! * Endpoints tell payload bytes. A header is added for each full payload that they may hold, which is exact but for
 //!   several short packets in one ACK.
-//! * ACKs carry the time at which the very packet left, so retransmitted packets give samples of the delay too.
 //! * A loss that the endpoint finds without a trimmed header (out of order, on a network that keeps order) counts as a
 //!   trimmed packet. uet-htsim finds losses by its timer alone, or with `-sleek`, which is not here.
 //! * uet-htsim's counter of 32 bits for s can wrap at large rates; so does ours, because recorded runs do.
@@ -235,12 +235,17 @@ impl Windowed {
         let (new, in_flight) = (self.on_the_wire(ack.newly_acked), self.on_the_wire(ack.in_flight));
         let (window, p, now) = (&mut self.window, &self.parameters, cx.now.as_ps());
         window.count(new);
-        let rtt = ack.rtt.as_ps();
-        window.sample_base(p, rtt);
+        let sampled = ack.sent_again <= 1;
+        if sampled {
+            window.sample_base(p, ack.rtt.as_ps());
+        }
         // A lower base lowers the largest window, which is no congestion.
         let before = window.window.min(window.most);
-        let delay = rtt - window.base.min(rtt);
-        window.sample_delay(p, delay, ack.ecn_echo);
+        let mut delay = window.average;
+        if sampled {
+            delay = ack.rtt.as_ps().saturating_sub(window.base);
+            window.sample_delay(p, delay, ack.ecn_echo);
+        }
         window.on_ack(p, now, ack.ecn_echo, delay, new, in_flight - new);
         self.changed(before, cx);
     }

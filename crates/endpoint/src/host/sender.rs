@@ -229,8 +229,13 @@ impl<P: Copy> Hosts<P> {
         if head.has(flags::NAMES) {
             newly_acked += self.take_bitmap(io, slot, packet, head);
         }
-        let half = self.senders[slot as usize].rdma();
+        let sender = &self.senders[slot as usize];
+        let half = sender.rdma();
         let (acked_to, sent_to, done) = (half.acked_to(), half.sent_to(), half.done());
+        let sent_again = match &sender.carrier {
+            Carrier::Selective(half) => half.answered(),
+            _ => 0,
+        };
         let mut ack = Ack {
             newly_acked,
             acked_to,
@@ -239,6 +244,7 @@ impl<P: Copy> Hosts<P> {
             in_flight,
             ecn_echo: head.has(flags::ECHO),
             rtt: now.saturating_sub(head.sent_at),
+            sent_again,
             cc_feedback: head.cc_feedback,
             ..Ack::default()
         };

@@ -13,6 +13,8 @@ struct Packet {
     arrived: bool,
     /// A NACK said that it was cut, or a timeout that it is lost, and it has not been sent again yet.
     cut: bool,
+    /// How often it was sent again.
+    again: u8,
     /// When it was sent last.
     sent_at: Time,
 }
@@ -55,6 +57,8 @@ pub struct SendHalf {
     extended: bool,
     /// The last ACK or NACK has decided that recovery begins.
     begins: bool,
+    /// How often the packet that it answers was sent again, or 255 where that was acknowledged before.
+    answered: u8,
     /// Offsets of packets that were cut, in the order in which they are sent again; of some the packet may have arrived
     /// since. The allocation is kept when the half is reused.
     cut: VecDeque<u64>,
@@ -82,6 +86,7 @@ impl SendHalf {
             nacks: 0,
             extended: false,
             begins: false,
+            answered: 0,
             cut: VecDeque::new(),
             next_was_cut: false,
             apart: 0,
@@ -163,10 +168,11 @@ impl SendHalf {
     pub fn take(&mut self, now: Time, payload: u32) -> Segment {
         let Some(at) = self.next_again else {
             let segment = self.stream.take(payload);
-            self.packets.push_back(Packet { segment, arrived: false, cut: false, sent_at: now });
+            self.packets.push_back(Packet { segment, arrived: false, cut: false, again: 0, sent_at: now });
             return segment;
         };
         self.packets[at].sent_at = now;
+        self.packets[at].again = self.packets[at].again.saturating_add(1);
         let packet = self.packets[at];
         if packet.cut {
             self.packets[at].cut = false;
@@ -227,10 +233,14 @@ impl SendHalf {
         let newly = self.stream.on_ack(to, finished);
         let acked = self.stream.acked_to();
         let (mut known, mut named) = (0, 0);
+        self.answered = u8::MAX;
         while let Some(first) = self.packets.front().filter(|first| first.end() <= acked) {
             let len = u64::from(first.segment.len);
             known += if first.arrived { len } else { 0 };
             self.apart -= if first.arrived || first.cut { len } else { 0 };
+            if !first.arrived && arrived.is_none_or(|offset| offset == first.segment.offset) {
+                self.answered = first.again;
+            }
             self.packets.pop_front();
         }
         if let Some(offset) = arrived
@@ -239,6 +249,7 @@ impl SendHalf {
             let packet = &mut self.packets[at];
             if !packet.arrived {
                 named = u64::from(packet.segment.len);
+                self.answered = packet.again;
                 self.apart += if packet.cut { 0 } else { named };
             }
             (packet.arrived, packet.cut) = (true, false);
@@ -262,6 +273,11 @@ impl SendHalf {
         }
         self.search();
         if self.rules.unordered() { newly - known + named } else { newly }
+    }
+
+    /// How often the packet was sent again that the last ACK or NACK answers; 255 where it was acknowledged before.
+    pub fn answered(&self) -> u8 {
+        self.answered
     }
 
     /// The bitmap of an ACK, after [`Self::on_ack`]: bit i says that the packet has arrived that begins i packets of

@@ -49,6 +49,27 @@ fn a_packet_that_was_cut_is_sent_again_first_and_once_by_nack() {
 }
 
 #[test]
+fn an_ack_is_of_a_packet_that_was_sent_again_so_many_times() {
+    let mut half = sender(sprayed());
+    (0..4).for_each(|n| assert_eq!(send(&mut half), n));
+    for _ in 0..2 {
+        assert!(cut(&mut half, 1));
+        assert_eq!(send(&mut half), 1);
+    }
+    let mut answered = |number| {
+        nack(&mut half, 0, number);
+        half.answered()
+    };
+    assert_eq!([answered(2), answered(1), answered(1)], [0, 2, 255]);
+    assert!(cut(&mut half, 0));
+    assert_eq!(send(&mut half), 0);
+    ack(&mut half, 1);
+    assert_eq!(half.answered(), 1);
+    ack(&mut half, 3);
+    assert_eq!(half.answered(), 255, "both were known");
+}
+
+#[test]
 fn where_packets_are_sprayed_each_packet_has_its_own_timeout() {
     let mut half = sender(sprayed());
     let us = Time::from_us;

@@ -71,6 +71,7 @@ fn sender(scheme: &mut Instance) {
         recovering: true,
         ecn_echo: true,
         rtt: at(7000),
+        sent_again: 0,
         cc_feedback: 8,
         telemetry: Some(&telemetry),
     };
