@@ -23,7 +23,8 @@
 //! | not marked | s += 5 a MSS n (fair increase) | s += 4 MSS a b (T - d)/T n (proportional increase) |
 //! | marked | once a round trip: w = w max(1 - 0.8 (m - T)/m, 1/2), if m is above T | nothing |
 //!
-//! * The ACK of a packet that was sent again more than once, or that is known to have arrived, gives no sample: d is m then.
+//! * The ACK of a packet that was sent again more than once, or that is known to have arrived, gives no sample: d is m
+//!   then.
 //! * m is the average delay, with weight 0.0125 for each ACK. A delay above T without a mark counts as a quarter of the
 //!   smallest round-trip time.
 //! * Fast increase: while d is below 1 us for a whole window, w += 0.25 a n instead of the proportional increase.
