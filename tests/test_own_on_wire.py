@@ -63,6 +63,9 @@ def test_a_class_that_other_processes_cannot_load_is_named() -> None:
 
     with pytest.raises(fanin.SpecError, match=r"Here: other processes cannot load a class of a session"):
         fanin.run(spec(FEW, **SMALL), scheme=Here, progress=False, on="wire")
+    # That it is loaded is nothing to a run without it.
+    other = fanin.run(spec(FEW, window="1 ms", **SMALL), scheme="dcqcn", progress=False, on="wire")
+    assert other.manifest["packet_hops"] > 500
     fanin.own_schemes.forget_schemes()
 
 

@@ -24,7 +24,7 @@ from typing import ClassVar, Literal
 from fanin import _core, own_checks
 from fanin._core import Balancer, Discipline, PathSelector, Receiver, Sender, SpecError, SwitchProgram
 from fanin.arguments import given
-from fanin.spec import PS_OF_TIME, Spec, named, section, traffics
+from fanin.spec import PS_OF_TIME, Spec, named, section, traffics, used
 
 
 class Scheme:
@@ -280,6 +280,12 @@ def need_loaded(spec: Spec, place: str) -> None:
 def origins() -> tuple[Origin, ...]:
     """Where what is loaded came from, for other processes."""
     return tuple(_loaded.values())
+
+
+def used_of(own: tuple[Origin, ...], spec: Spec) -> tuple[Origin, ...]:
+    """Those of them that a resolved spec names."""
+    ids = used(spec)
+    return tuple(origin for origin in own if origin.id in ids[origin.kind])
 
 
 def check_elsewhere(wanted: tuple[Origin, ...]) -> None:

@@ -182,7 +182,7 @@ class Job:
             try:
                 result = _core.run_wire(
                     self,
-                    wire_member(self.own),
+                    wire_member(own_schemes.used_of(self.own, self.resolve())),
                     watcher,
                     self.clock,
                     self.link,
