@@ -146,7 +146,9 @@ fn packets_that_were_sent_again_more_than_once_give_no_sample_of_the_delay() {
     let window = |sent_again| {
         let mut scheme = Settings::preset("nscc").unwrap().build();
         let slot = scheme.open(0, &path(10, 12_500), Time::ZERO).slot;
-        (0..6).for_each(|_| drop(scheme.on_trim(slot, us(2), &Trim::new(0, PAYLOAD, WIRE, 5000, 5000))));
+        for _ in 0..6 {
+            scheme.on_trim(slot, us(2), &Trim::new(0, PAYLOAD, WIRE, 5000, 5000));
+        }
         let nine = 9 * u64::from(PAYLOAD);
         let ack = Ack { rtt: us(60), sent_again, newly_acked: nine, in_flight: nine, ..Ack::default() };
         scheme.on_ack(slot, us(70), &ack).window
