@@ -121,13 +121,11 @@ pub struct Ack<'a> {
     pub ecn_echo: bool,
     /// Time since the data packet that it answers left the sender.
     pub rtt: Time,
-    /// How often that packet was sent again, or 255 where it was acknowledged before. 0 where lost packets are not sent
-    /// again one by one.
+    /// How often that packet was sent again; 255 where it was acknowledged before, 0 where that is not counted.
     pub sent_again: u8,
     /// The scheme's field in the ACK ([`AckFields::cc_feedback`](crate::AckFields::cc_feedback)).
     pub cc_feedback: u32,
-    /// Telemetry of the data packet that it answers, for schemes that ask for it
-    /// ([`HeaderOverhead::telemetry`](crate::HeaderOverhead::telemetry)).
+    /// Telemetry of its packet, if asked for by [`HeaderOverhead::telemetry`](crate::HeaderOverhead::telemetry).
     pub telemetry: Option<&'a Telemetry>,
 }
 
@@ -146,7 +144,6 @@ pub struct Loss {
 
 impl Loss {
     /// Bytes found lost for the first time, with all that was sent behind them in flight.
-    #[inline]
     pub const fn new(from: u64, sent_to: u64) -> Self {
         Self { from, sent_to, in_flight: sent_to.saturating_sub(from), retransmitted: false }
     }
@@ -173,7 +170,6 @@ pub struct Trim {
 
 impl Trim {
     /// A packet cut anywhere but at the last hop, at no known distance in time.
-    #[inline]
     pub const fn new(from: u64, payload: u32, wire: u32, sent_to: u64, in_flight: u64) -> Self {
         Self { from, payload, wire, sent_to, in_flight, last_hop: false, rtt: Time::NEVER }
     }
