@@ -44,6 +44,14 @@ class Studied(Protocol):
     def __call__(self, name: str, *, quick: bool = True) -> "Study": ...
 
 
+def compiled(source: Path, folder: Path) -> str:
+    """The shared library `libNAME.so` in a folder, of a scheme or a policy `NAME.c`."""
+    made = folder / f"lib{source.stem}.so"
+    include = ROOT / "crates" / "own" / "include"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", f"-I{include}", "-o", made, source], check=True)
+    return str(made)
+
+
 def study_of(one: "Experiment", specs: Path, *, quick: bool = False, keep: Path | None = None) -> "Study":
     """An experiment, run in threads of this process."""
     from fanin_papers.campaign import Campaign

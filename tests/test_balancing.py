@@ -1,6 +1,5 @@
 """Load balancing as users run it: the example, and a run that once did not end."""
 
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import make_dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ import polars as pl
 import pytest
 
 import fanin
-from conftest import Command
+from conftest import Command, compiled
 from fanin import table
 
 
@@ -221,8 +220,7 @@ def test_a_policy_explains_itself_and_an_unknown_one_is_told(root: Path, command
 
 def test_a_library_balances_and_marks(root: Path, tmp_path: Path, command: Command) -> None:
     for name in ("two_choices", "step_mark"):
-        line = ["cc", "-O1", "-shared", "-fPIC", f"-I{root}/crates/own/include", "-o", f"{tmp_path}/lib{name}.so"]
-        subprocess.run([*line, f"{root}/examples/own/{name}.c"], check=True)
+        compiled(root / "examples" / "own" / f"{name}.c", tmp_path)
     spec = root / "examples" / "load-balancing.toml"
     set_ = [part for change in SHORT for part in ("--set", change)]
     own = ["--balancing", "./libtwo_choices.so", "--discipline", "./libstep_mark.so"]

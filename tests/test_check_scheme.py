@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fanin
-from conftest import ROOT, Command
+from conftest import ROOT, Command, compiled
 from fanin.scheme_check import SchemeReport
 
 OWN = [
@@ -176,11 +176,9 @@ def test_what_a_scheme_does_when_it_is_idle_is_checked(what: str, transport: str
 
 def library(folder: Path, name: str, text: str) -> str:
     """The path of a library of this C program."""
-    source, made = folder / f"{name}.c", folder / f"lib{name}.so"
+    source = folder / f"{name}.c"
     source.write_text(text, encoding="utf-8")
-    line = ["cc", "-shared", "-fPIC", f"-I{ROOT}/crates/own/include", "-o", str(made), str(source)]
-    subprocess.run(line, check=True)
-    return str(made)
+    return compiled(source, folder)
 
 
 def test_an_idle_hook_in_c_is_checked(tmp_path: Path) -> None:

@@ -8,21 +8,13 @@ from typing import Any
 import pytest
 
 import fanin
+from conftest import compiled
 from test_own_schemes import INCAST, NETWORK, AllRoles, Flow, failing, spec
 
 SMALL = {"topology": NETWORK["topology"] | {"hosts": 2}}
 """Four hosts: five processes."""
 
 FEW = INCAST | {"pattern": {"kind": "incast", "degree": 3}, "rdma": {"timeout": "500 us"}}
-
-
-def library(name: str, root: Path, folder: Path) -> Path:
-    """An example in C, compiled."""
-    made = folder / f"lib{name}.so"
-    include = root / "crates" / "own" / "include"
-    source = root / "examples" / "own" / f"{name}.c"
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", f"-I{include}", "-o", made, source], check=True)
-    return made
 
 
 def same(scheme: Any, on_switches: dict[str, Any] | None = None) -> fanin.Result:
@@ -46,13 +38,17 @@ def test_a_class_with_every_role_runs_on_a_wire_as_in_the_simulator() -> None:
 
 
 def test_a_file_and_policies_of_switches_do(root: Path, tmp_path: Path) -> None:
-    policies = {"balancing": library("two_choices", root, tmp_path), "discipline": library("step_mark", root, tmp_path)}
-    wired = same(f"{root / 'examples' / 'own' / 'dctcp_rate.py'}:DctcpRate", policies)
+    own = root / "examples" / "own"
+    policies = {
+        "balancing": compiled(own / "two_choices.c", tmp_path),
+        "discipline": compiled(own / "step_mark.c", tmp_path),
+    }
+    wired = same(f"{own / 'dctcp_rate.py'}:DctcpRate", policies)
     assert wired.summary()["network"]["marked"] > 0
 
 
 def test_a_library_does(root: Path, tmp_path: Path) -> None:
-    assert same(library("marked_share", root, tmp_path)).summary()["network"]["marked"] > 0
+    assert same(compiled(root / "examples" / "own" / "marked_share.c", tmp_path)).summary()["network"]["marked"] > 0
 
 
 def test_a_class_that_other_processes_cannot_load_is_named() -> None:
@@ -66,7 +62,6 @@ def test_a_class_that_other_processes_cannot_load_is_named() -> None:
     # That it is loaded is nothing to a run without it.
     other = fanin.run(spec(FEW, window="1 ms", **SMALL), scheme="dcqcn", progress=False, on="wire")
     assert other.manifest["packet_hops"] > 500
-    fanin.own_schemes.forget_schemes()
 
 
 def test_a_hook_that_fails_on_a_wire_names_its_line(tmp_path: Path) -> None:

@@ -3,14 +3,13 @@ links that are slow, which it goes around."""
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fanin
-from conftest import Command
+from conftest import Command, compiled
 
 ROOT = Path(__file__).parents[1]
 REPS = str(ROOT / "examples" / "own" / "reps.py:Reps")
@@ -150,10 +149,7 @@ def test_the_check(tmp_path: Path, command: Command) -> None:
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_one_in_c_is_run_and_checked(tmp_path: Path) -> None:
-    library = str(tmp_path / "libreps.so")
-    source = ROOT / "examples" / "own" / "reps.c"
-    include = ROOT / "crates" / "own" / "include"
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", include, "-o", library, source], check=True)
+    library = compiled(ROOT / "examples" / "own" / "reps.c", tmp_path)
     assert run(2, balancing=library).manifest["event_hash"] == run(balancing="reps").manifest["event_hash"]
     assert fanin.check_scheme(library, cases=50, progress=False).ok
 

@@ -63,7 +63,7 @@ def write(
     out: str | os.PathLike[str],
     *,
     traffic: str | None = None,
-    set: Sequence[str] = (),  # noqa: A002
+    set: Sequence[str] = (),  # noqa: A002 - the word that the command line uses
     groups: str | os.PathLike[str] | None = None,
 ) -> list[Path]:
     """Writes the job of a spec, of a GOAL schedule or of Chakra traces, with collectives as their messages.

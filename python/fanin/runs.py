@@ -182,7 +182,7 @@ class Job:
             try:
                 result = _core.run_wire(
                     self,
-                    wire_member(own_schemes.used_of(self.own, self.resolve())),
+                    wire_member(own_schemes.used_of(self.own, self.resolve()) if self.own else ()),
                     watcher,
                     self.clock,
                     self.link,

@@ -40,7 +40,7 @@ impl Network<'_> {
             self.choose_ahead();
         }
         if !matches!(event, Event::Timeout(_) | Event::Probe(_)) {
-            self.log_event(event);
+            self.note_event(event);
         }
         self.happen(event);
         true

@@ -69,7 +69,9 @@ const _: () = assert!(size_of::<Node>() == 32);
 pub struct Events {
     now: u64,
     end: u64,
+    /// How many have happened, without those of cancelled timers, and when the last one did.
     happened: u64,
+    last: u64,
     /// How many have been inserted, and which of them was taken last.
     number: u64,
     taken: u64,
@@ -97,6 +99,7 @@ impl Events {
             now: 0,
             end,
             happened: 0,
+            last: 0,
             number: 0,
             taken: 0,
             next: None,
@@ -122,9 +125,21 @@ impl Events {
         self.taken
     }
 
-    /// How many events have been taken.
+    /// The event that was taken happens: it is none of a cancelled timer.
+    #[inline]
+    pub fn happens(&mut self) {
+        self.happened += 1;
+        self.last = self.now;
+    }
+
+    /// How many events have happened.
     pub fn happened(&self) -> u64 {
         self.happened
+    }
+
+    /// When the last event happened.
+    pub fn last(&self) -> u64 {
+        self.last
     }
 
     /// Inserts an event. Returns its number, from 1 on, or `None` if it is too late to happen.
@@ -188,7 +203,6 @@ impl Events {
     pub fn pop(&mut self) -> Option<Event> {
         let entry = self.next.take().or_else(|| self.current.pop())?;
         (self.now, self.taken) = (entry.at, entry.number);
-        self.happened += 1;
         Some(entry.event)
     }
 

@@ -194,7 +194,7 @@ impl Network<'_> {
         if !self.expires(s) {
             return;
         }
-        self.log_event(Event::Timeout(s));
+        self.note_event(Event::Timeout(s));
         self.cancel_timer(s);
         let Some((psn, _)) = self.sender(s).window.oldest() else { return };
         self.log_timeout(s, psn);

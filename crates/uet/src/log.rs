@@ -107,8 +107,10 @@ impl Network<'_> {
         }
     }
 
+    /// An event happens: counts and logs it.
     #[inline(always)]
-    pub(crate) fn log_event(&mut self, event: Event) {
+    pub(crate) fn note_event(&mut self, event: Event) {
+        self.events.happens();
         self.log(|n| format!("E {} {}", n.events.now(), n.event_name(event)));
     }
 

@@ -61,9 +61,9 @@ pub struct Results {
     pub hops: u64,
     /// Packets that receivers had already.
     pub duplicates: u64,
-    /// Events.
+    /// Events that happened, without those of cancelled timers.
     pub events: u64,
-    /// The time of the last event in picoseconds.
+    /// The time of the last of them in picoseconds.
     pub end: u64,
     /// From where on there is no reference.
     pub beyond: Option<Beyond>,
@@ -140,7 +140,7 @@ impl Network<'_> {
             hops: self.hops,
             duplicates: self.duplicates,
             events: self.events.happened(),
-            end: self.events.now(),
+            end: self.events.last(),
             beyond: self.beyond,
         }
     }

@@ -62,7 +62,7 @@ impl Network<'_> {
         if sender.recovery.timer != self.events.taken() || sender.finished.is_some() {
             return;
         }
-        self.log_event(Event::Probe(s));
+        self.note_event(Event::Probe(s));
         let base = self.senders[s as usize].nscc.base;
         if self.senders[s as usize].window.oldest().is_some() {
             let entropy = self.entropy(s);

@@ -239,3 +239,13 @@ fn triggers_start_messages_of_reused_connections() {
     setup.run(&mut |line| finished += usize::from(line.contains("finished at")), None, &mut |_| true);
     assert_eq!(finished, 1);
 }
+
+#[test]
+fn a_run_ends_with_its_last_event_and_not_with_a_timer_that_was_cancelled() {
+    let setup = Setup::new(Options::default(), "Nodes 16\n0->5 start 0 size 400000\n7->5 start 0 size 400000\n", None);
+    let mut events = 0;
+    let mut record = |line: &str| events += u64::from(line.starts_with("E "));
+    let results = setup.expect("good input").run(&mut |_| (), Some(&mut record), &mut |_| true);
+    let finished = results.flows.iter().filter_map(|flow| flow.finished).max();
+    assert_eq!((results.events, Some(results.end)), (events, finished));
+}
