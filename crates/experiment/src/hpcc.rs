@@ -17,10 +17,11 @@ pub use self::input::{Files, Reading};
 pub use self::setup::{Setup, traffic_name};
 pub use fanin_formats::hpcc::Dialect;
 
-use self::results::{Pauses, hand_over, hops_of, placed, traced_as};
+use self::results::{Pauses, hand_over, hops_of, placed, traced_as, waited};
 use self::series::Sampler;
 use crate::run::{Outcome, Progress};
 use fanin_formats::hpcc::Config;
+use fanin_ns3::waits::Follower;
 use fanin_ns3::{Network, files};
 use fanin_record::{Event, EventKind, Spool, SpoolWriter};
 use fanin_units::Time;
@@ -144,6 +145,11 @@ fn run_within(
     }
     let mut outputs = Outputs::new(&network, trace, limit)?;
     let mut hops = Vec::new();
+    let mut follower = followed.map(Follower::new);
+    let mut run_until = |network: &mut Network, until: u64| match &mut follower {
+        None => network.run_until(until),
+        Some(follower) => network.run_followed(until, follower),
+    };
     let first = flows.first().map_or(0, |flow| fanin_ns3::time::seconds(flow.start));
     let last = flows.last().map_or(0, |flow| fanin_ns3::time::seconds(flow.start)).min(network.stop());
     let mut sampler = setup.series().map(|every| Sampler::new(&network, every, first));
@@ -156,7 +162,7 @@ fn run_within(
             sampler.take(&network, from);
             until = until.min(sampler.due());
         }
-        network.run_until(until);
+        run_until(&mut network, until);
         hops.extend(followed.into_iter().flat_map(|flow| hops_of(&network, flow)));
         outputs.take(&mut network, config.payload)?;
         if looked.elapsed() >= LOOK_EVERY {
@@ -175,7 +181,7 @@ fn run_within(
         }
     }
     if !cancelled {
-        network.run_until(u64::MAX);
+        run_until(&mut network, u64::MAX);
     }
     hops.extend(followed.into_iter().flat_map(|flow| hops_of(&network, flow)));
     outputs.take(&mut network, config.payload)?;
@@ -189,6 +195,7 @@ fn run_within(
     }
     if let Some(flow) = followed {
         (run.traced, run.hops) = (vec![traced_as(&run, flow)], placed(&run, hops));
+        run.host_waits = follower.iter().flat_map(|follower| &follower.waits).map(waited).collect();
     }
     Ok(Outcome {
         run,

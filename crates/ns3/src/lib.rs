@@ -24,6 +24,7 @@ mod run;
 pub mod stuck;
 mod switches;
 pub mod time;
+pub mod waits;
 pub mod wiring;
 
 pub use network::Network;

@@ -5,30 +5,46 @@ use crate::mmu::QUEUES;
 use crate::network::Network;
 use crate::packet::{Kind, Packet};
 use crate::results::{Drop, Pause, Seen};
+use crate::waits::Follower;
 use crate::wiring::NONE;
 
 impl Network {
     /// Runs all events before `until` (ns), or until the configuration's stop.
     pub fn run_until(&mut self, until: u64) {
-        let limit = until.min(self.stop);
-        while let Some((asked, event)) = self.events.pop_before(limit) {
-            self.asked = asked;
-            match event {
-                Event::Sent(device) => {
-                    self.devices[device as usize].busy = false;
-                    self.serve(device);
-                }
-                Event::Arrives(device, packet) => self.arrives(device, packet),
-                Event::Look(device, number) => self.looks(device, number),
-                Event::Timer(flow, number) => self.timer(flow, number),
-                Event::Flows => self.read_flows(),
-                Event::Made(flow) => self.events.push(self.events.now(), Event::Opens(flow)),
-                Event::Opens(flow) => self.open(flow),
-                Event::LinkDown => self.link_down(),
-                Event::Sample => self.sample(),
-            }
+        while self.step(until) {}
+    }
+
+    /// The same, and the follower sees each event.
+    pub fn run_followed(&mut self, until: u64, follower: &mut Follower) {
+        while self.step(until) {
+            follower.after_event(self);
         }
-        self.stopped |= limit == self.stop;
+    }
+
+    /// Runs the next event if it is before `until` and before the configuration's stop.
+    #[inline]
+    fn step(&mut self, until: u64) -> bool {
+        let limit = until.min(self.stop);
+        let Some((asked, event)) = self.events.pop_before(limit) else {
+            self.stopped |= limit == self.stop;
+            return false;
+        };
+        self.asked = asked;
+        match event {
+            Event::Sent(device) => {
+                self.devices[device as usize].busy = false;
+                self.serve(device);
+            }
+            Event::Arrives(device, packet) => self.arrives(device, packet),
+            Event::Look(device, number) => self.looks(device, number),
+            Event::Timer(flow, number) => self.timer(flow, number),
+            Event::Flows => self.read_flows(),
+            Event::Made(flow) => self.events.push(self.events.now(), Event::Opens(flow)),
+            Event::Opens(flow) => self.open(flow),
+            Event::LinkDown => self.link_down(),
+            Event::Sample => self.sample(),
+        }
+        true
     }
 
     /// Sends the next packet of a device, if it is free.

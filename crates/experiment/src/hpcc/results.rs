@@ -5,11 +5,14 @@ use super::setup::{Setup, traffic_name};
 use crate::aftermath;
 use crate::run::MOST_NAMED;
 use fanin_fabric::topology::{Graph, Link};
-use fanin_fabric::{ClassCounters, FlowRecord, Hop, HostTotals, PortCounters, Totals, TrafficCounters};
+use fanin_fabric::{
+    Cause, ClassCounters, FlowRecord, Hop, HostTotals, HostWait, PortCounters, Totals, TrafficCounters,
+};
 use fanin_formats::hpcc;
 use fanin_ns3::packet::Kind;
 use fanin_ns3::results::{Drop, Pause, Record, Seen};
 use fanin_ns3::stuck::Stuck;
+use fanin_ns3::waits::{Wait, Why};
 use fanin_ns3::{Network, files};
 use fanin_record::{ClassInfo, Event, EventKind, EventLog, Run, Spool, Traced, TrafficInfo, port_names};
 use fanin_units::{Bytes, NodeId, PortId, Rate, Time};
@@ -308,6 +311,19 @@ pub fn hops_of(network: &Network, flow: u32) -> Vec<Hop> {
         })
     };
     network.happened.records.iter().filter(of_flow).filter_map(hop).collect()
+}
+
+/// A wait of the followed flow, which is the first traced one.
+pub fn waited(wait: &Wait) -> HostWait {
+    let cause = match wait.why {
+        Why::Acks => Cause::Acks,
+        Why::Link => Cause::Link,
+        Why::Pfc => Cause::Pfc,
+        Why::Window => Cause::Window,
+        Why::Pacing => Cause::Pacing,
+        Why::Nic => Cause::Nic,
+    };
+    HostWait { message: 0, cause, begin: Time::from_ns(wait.begin), end: Time::from_ns(wait.end) }
 }
 
 /// The name of a followed flow.
