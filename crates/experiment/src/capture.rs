@@ -11,13 +11,14 @@ use fanin_fabric::{GraphRecords, Placed, Simulation};
 use fanin_formats::pcapng;
 use fanin_record::{Spool, SpoolWriter, port_names};
 use fanin_transport::frame::Dscps;
-use fanin_units::{NodeId, Time};
+use fanin_units::{NodeId, PortId, Time};
+use fanin_wire::{FCS_LEN, fcs};
 use frame::Frames;
-use std::io;
+use std::io::{self, Write};
 use timeline::Timeline;
 
 /// The file of a capture in a run's folder.
-const CAPTURE: &str = "capture.pcapng";
+pub const CAPTURE: &str = "capture.pcapng";
 /// The file of a timeline.
 const TIMELINE: &str = "trace.perfetto-trace";
 
@@ -126,13 +127,12 @@ impl Traces {
     pub fn finish(mut self, now: Time) -> (Vec<Spool>, Vec<String>) {
         let mut files = Vec::new();
         if let Some(capture) = self.capture.take() {
-            let (left_out, most) = (capture.writer.left_out(), capture.most);
-            match capture.writer.finish(now).and_then(SpoolWriter::finish) {
-                Ok(spool) => files.push(spool),
+            match capture.file.finish(now).and_then(|(file, left_out)| Ok((file.finish()?, left_out))) {
+                Ok((spool, left_out)) => {
+                    files.push(spool);
+                    self.warnings.extend(left_out);
+                }
                 Err(error) => self.warn(CAPTURE, &error),
-            }
-            if left_out > 0 {
-                self.warnings.push(format!("{left_out} packets beyond the {most} B of {CAPTURE} were left out"));
             }
         }
         if let Some(timeline) = self.timeline.take() {
@@ -149,36 +149,111 @@ impl Traces {
     }
 }
 
-/// A capture that is being written.
+/// A capture that is being written: frames, by the port that sends them.
+pub struct LinkCapture<W> {
+    writer: pcapng::Writer<W>,
+    /// The interface of each port that is captured.
+    interfaces: Vec<Option<u32>>,
+    snaplen: usize,
+    bytes: Vec<u8>,
+}
+
+impl<W: Write> LinkCapture<W> {
+    /// Begins it, with an interface for each of its links.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn new(out: W, of: &CaptureOf, graph: &Graph) -> io::Result<Self> {
+        let names = port_names(graph);
+        let mut writer = pcapng::Writer::new(out, of.max_size)?;
+        let mut interfaces = vec![None; names.len()];
+        for port in &of.links {
+            let rate = graph.links[port.ix() / 2].rate;
+            interfaces[port.ix()] = Some(writer.interface(&names[port.ix()], rate, of.snaplen)?);
+        }
+        Ok(Self { writer, interfaces, snaplen: of.snaplen as usize, bytes: Vec::new() })
+    }
+
+    /// Whether what a port sends is captured.
+    pub fn wants(&self, port: PortId) -> bool {
+        self.interfaces.get(port.ix()).copied().flatten().is_some()
+    }
+
+    /// Whether the file has its largest size: only counters continue.
+    fn is_full(&self) -> bool {
+        self.writer.full_at().is_some()
+    }
+
+    /// Adds a packet of so many bytes on the wire, of which `bytes` are kept.
+    fn put(&mut self, port: PortId, time: Time, bytes: &[u8], original: u32) -> io::Result<()> {
+        let Some(interface) = self.interfaces[port.ix()] else { return Ok(()) };
+        self.writer.packet(interface, time, bytes, original).map(|_| ())
+    }
+
+    /// Adds a whole frame that a port began to send at a time, and that counts so many bytes on its link: bytes beyond
+    /// its own are padding, as in the captures of the simulator.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn add(&mut self, port: PortId, time: Time, frame: &[u8], counts: u16) -> io::Result<()> {
+        if self.is_full() {
+            return self.put(port, time, &[], 0);
+        }
+        let mut bytes = core::mem::take(&mut self.bytes);
+        bytes.clear();
+        bytes.extend(frame);
+        bytes.resize(frame.len().max(usize::from(counts)), 0);
+        let kept = bytes.len().min(self.snaplen);
+        pad(&mut bytes, frame.len(), kept);
+        let added = self.put(port, time, &bytes[..kept], bytes.len() as u32);
+        self.bytes = bytes;
+        added
+    }
+
+    /// Ends it. Returns what it was written to, and a warning if packets were left out.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn finish(self, now: Time) -> io::Result<(W, Option<String>)> {
+        let (left_out, most) = (self.writer.left_out(), self.writer.most());
+        let warning = format!("{left_out} packets beyond the {most} B of {CAPTURE} were left out");
+        Ok((self.writer.finish(now)?, (left_out > 0).then_some(warning)))
+    }
+}
+
+/// The padding of a frame of `len` bytes that counts as all of `bytes`: zeros before its FCS, which covers them. The FCS
+/// is needed only where more than `bytes` without it are kept.
+fn pad(bytes: &mut [u8], len: usize, kept: usize) {
+    let before = bytes.len() - FCS_LEN;
+    let (frame, trailer) = bytes.split_at_mut(before);
+    frame[len - FCS_LEN..].fill(0);
+    if kept > frame.len() {
+        trailer.copy_from_slice(&fcs(frame).to_le_bytes());
+    }
+}
+
+/// The capture of a simulation.
 struct Capture {
-    writer: pcapng::Writer<SpoolWriter>,
+    file: LinkCapture<SpoolWriter>,
     frames: Frames,
-    /// By port: its interface, the sending and the receiving node.
-    interfaces: Vec<(u32, NodeId, NodeId)>,
-    most: u64,
+    /// By port: the sending and the receiving node.
+    ends: Vec<(NodeId, NodeId)>,
 }
 
 impl Capture {
     fn new(file: SpoolWriter, (of, dscps): (&CaptureOf, Dscps), sim: &Simulation) -> io::Result<Self> {
-        let graph: &Graph = &sim.config().graph;
-        let names = port_names(graph);
-        let mut writer = pcapng::Writer::new(file, of.max_size)?;
-        let mut interfaces: Vec<_> = sim.ports().map(|(_, from, to)| (u32::MAX, from, to)).collect();
-        for port in &of.links {
-            let rate = graph.links[port.ix() / 2].rate;
-            interfaces[port.ix()].0 = writer.interface(&names[port.ix()], rate, of.snaplen)?;
-        }
-        Ok(Self { writer, frames: Frames::new(sim, of.snaplen as usize, dscps), interfaces, most: of.max_size })
+        let file = LinkCapture::new(file, of, &sim.config().graph)?;
+        let ends = sim.ports().map(|(_, from, to)| (from, to)).collect();
+        Ok(Self { file, frames: Frames::new(sim, of.snaplen as usize, dscps), ends })
     }
 
     fn add(&mut self, packet: &Captured) -> io::Result<()> {
-        let (interface, from, to) = self.interfaces[packet.port.ix()];
-        // Once the file is full, only counters continue.
-        if self.writer.full_at().is_some() {
-            return self.writer.packet(interface, packet.time, &[], 0).map(|_| ());
+        let (from, to) = self.ends[packet.port.ix()];
+        if self.file.is_full() {
+            return self.file.put(packet.port, packet.time, &[], 0);
         }
         let (bytes, original) = self.frames.make(packet, from, to);
-        self.writer.packet(interface, packet.time, bytes, original).map(|_| ())
+        self.file.put(packet.port, packet.time, bytes, original)
     }
 }
 

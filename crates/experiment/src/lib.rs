@@ -25,6 +25,7 @@ mod toml_text;
 pub mod uet;
 mod unmeasured;
 
+pub use capture::{CAPTURE, LinkCapture};
 pub use error::{Problem, Problems};
 pub use explain::{Explanation, estimate, explain};
 pub use fanin_fabric::News;

@@ -443,8 +443,10 @@ impl<'e, 'p, S: DerefMut<Target = dyn Engine + 'e>> Runner<'p, S> {
         let flows = self.sim.take_flows();
         let graphs = self.sim.simulator_mut().map(ParallelSimulation::take_graphs).unwrap_or_default();
         self.traces.ranks(&jobs, &graphs);
-        let (files, warnings) = std::mem::take(&mut self.traces).finish(self.sim.now());
-        for detail in warnings {
+        let (mut files, warnings) = std::mem::take(&mut self.traces).finish(self.sim.now());
+        let (more, also) = self.sim.take_traces();
+        files.extend(more);
+        for detail in warnings.into_iter().chain(also) {
             self.log.push(Event::new(self.sim.now(), EventKind::Warning, "run", detail));
         }
         self.tell_incidents(&graph, &flows);

@@ -10,6 +10,7 @@ use crate::packet::Packet;
 use crate::path::FlowPath;
 use crate::plan::Plan;
 use crate::results::{ClassCounters, Incidents, PortCounters, Totals};
+use crate::tap::{Seen, Wanted};
 use fanin_cc::{Actions, Header, HeaderOverhead, Instance, NicInfo, PathInfo, Settings, Telemetry};
 use fanin_endpoint::host::Traffic;
 use fanin_engine::{CalendarQueue, Event};
@@ -128,6 +129,19 @@ impl Switches {
                 });
             });
         }
+    }
+
+    /// Observes the packets that switches send by these ports from now on, in place of earlier ones.
+    pub fn tap(&mut self, links: Vec<PortId>) {
+        let ports = 2 * self.plan.config.graph.links.len();
+        self.net.core_mut().probes.tap(&Wanted { links, ..Wanted::default() }, ports);
+        self.net.update_lazy();
+    }
+
+    /// What was observed since the last call, in order of time. Of messages only hosts know: packets have no traffic
+    /// and no connection. `into` is emptied first and its memory reused.
+    pub fn take_seen(&mut self, into: &mut Vec<Seen>) {
+        self.net.core_mut().probes.take_seen(into);
     }
 
     /// When something happens next, or [`Time::NEVER`].

@@ -128,6 +128,11 @@ impl<W: Write> Writer<W> {
         self.counts.iter().map(|(_, left_out)| left_out).sum()
     }
 
+    /// Largest size of the file, in bytes.
+    pub fn most(&self) -> u64 {
+        self.most
+    }
+
     /// Time of the first packet that was left out.
     pub fn full_at(&self) -> Option<Time> {
         self.full

@@ -1,8 +1,8 @@
 //! Packets of hosts as whole frames, and back.
 //!
 //! What a standard header has a place for is there: addresses, class (DSCP), marks (ECN), start and end of a message
-//! (opcode), queue pair, echoes (BECN), links crossed (time to live), Dart's header, telemetry. A message has a queue
-//! pair number of its own. Addresses and names are derived from numbers: node n has the Ethernet address 02:00 followed
+//! (opcode), queue pair, echoes (BECN), links crossed (time to live), Dart's header, telemetry. A connection has a queue
+//! pair number of its own, that of the message that opened it. Addresses and names are derived from numbers: node n has the Ethernet address 02:00 followed
 //! by n+1 in four bytes and the IPv4 address 10.0.0.0 + n+1. A credit or a request of a scheme has no standard layout
 //! and is a frame of the Ethernet type for experiments ([`plain`]).
 //!
@@ -292,6 +292,8 @@ fn classes(pfc: &Pfc) -> u32 {
 pub struct Carried {
     /// What it says of itself.
     pub head: Header,
+    /// The message that opened its connection, whose number is that of its queue pair.
+    pub channel: MessageId,
     /// The path that it follows.
     pub path: Path,
     /// The number of its scheme.
@@ -318,6 +320,8 @@ pub struct Formats {
 /// Bytes of the extension without records of telemetry.
 const EXTENSION: usize = layouts::EXTENSION.len();
 const RECORD: usize = 32;
+/// Where the extension has the number of its records.
+const RECORDS: usize = 46;
 const NO_TELEMETRY: u8 = u8::MAX;
 
 /// Flags that a frame of a kind shows.
@@ -328,6 +332,13 @@ const fn shown(kind: Kind) -> u8 {
         Kind::Cnp => flags::CE | flags::ECT,
         Kind::Credit | Kind::Request | Kind::Pause | Kind::FlowControl | Kind::Trimmed => 0,
     }
+}
+
+/// The frame behind an extension.
+pub fn without_extension(bytes: &[u8]) -> &[u8] {
+    let records = bytes.get(RECORDS).filter(|records| **records != NO_TELEMETRY).copied().unwrap_or(0);
+    let records = usize::from(records).min(Telemetry::MOST);
+    bytes.get(EXTENSION + RECORD * records..).unwrap_or_default()
 }
 
 impl Carried {
@@ -365,7 +376,7 @@ impl Carried {
         let described = Described {
             head,
             link,
-            channel: head.flow,
+            channel: self.channel,
             layout,
             payload: largest,
             ack: formats.ack,
@@ -397,7 +408,7 @@ impl Carried {
         let head = &self.head;
         bytes.extend(head.seq.to_be_bytes());
         bytes.extend(head.sent_at.as_ps().to_be_bytes());
-        for word in [head.cc_tag, head.cc_feedback, self.path.key, self.path.route] {
+        for word in [head.cc_tag, head.cc_feedback, self.path.key, self.path.route, head.flow.0] {
             bytes.extend(word.to_be_bytes());
         }
         for word in [head.wire, head.attempt, self.scheme] {
@@ -426,9 +437,9 @@ impl Carried {
         let mut carried = Self::read_extension(bytes)?;
         let telemetry = carried.telemetry.as_ref();
         let frame = &bytes[EXTENSION + RECORD * telemetry.map_or(0, |of| of.hops().len())..];
-        let head = &mut carried.head;
+        let (head, channel) = (&mut carried.head, &mut carried.channel);
         if frame.get(12..14)? == LOCAL_EXPERIMENT.to_be_bytes() {
-            read_plain(head, frame)?;
+            read_plain(head, channel, frame)?;
             return Some((carried, &[]));
         }
         let mut frame = frame;
@@ -455,7 +466,7 @@ impl Carried {
         if !rest.is_empty() {
             return None;
         }
-        let consistent = read_packet(head, &packet, formats);
+        let consistent = read_packet(head, channel, &packet, formats);
         let payload = match packet {
             Packet::Data(data) => data.payload,
             Packet::DartData(data) => data.payload,
@@ -474,18 +485,19 @@ impl Carried {
             sent_at: Time::from_ps(u64_at(8)?),
             cc_tag: u32_at(16),
             cc_feedback: u32_at(20),
-            wire: u16_at(32),
-            attempt: u16_at(34),
-            flags: fixed[38],
-            lane: fixed[39],
-            tokens: fixed[40],
+            flow: MessageId(u32_at(32)),
+            wire: u16_at(36),
+            attempt: u16_at(38),
+            flags: fixed[42],
+            lane: fixed[43],
+            tokens: fixed[44],
             ..Header::default()
         };
-        let telemetry = if fixed[42] == NO_TELEMETRY {
+        let telemetry = if fixed[RECORDS] == NO_TELEMETRY {
             None
         } else {
             let mut telemetry = Telemetry::default();
-            for record in 0..usize::from(fixed[42]) {
+            for record in 0..usize::from(fixed[RECORDS]) {
                 let at = EXTENSION + RECORD * record;
                 let hop = if record < Telemetry::MOST {
                     let (rate, time) = (Rate::from_bps(u64_at(at)?), Time::from_ps(u64_at(at + 8)?));
@@ -494,17 +506,18 @@ impl Carried {
                     IntHop::default()
                 };
                 // The XOR of all switches' numbers, at once.
-                telemetry.push(NodeId(if record == 0 { u32::from(u16_at(44)) } else { 0 }), hop);
+                telemetry.push(NodeId(if record == 0 { u32::from(u16_at(48)) } else { 0 }), hop);
             }
             Some(telemetry)
         };
         let path = Path { key: u32_at(24), route: u32_at(28) };
-        Some(Self { head, path, scheme: u16_at(36), deflections: fixed[41], telemetry })
+        // The frame says which connection it is of.
+        Some(Self { head, channel: head.flow, path, scheme: u16_at(40), deflections: fixed[45], telemetry })
     }
 }
 
 /// See [`Described::plain`].
-fn read_plain(head: &mut Header, frame: &[u8]) -> Option<()> {
+fn read_plain(head: &mut Header, channel: &mut MessageId, frame: &[u8]) -> Option<()> {
     let frame: &[u8; MIN_FRAME] = frame.try_into().ok()?;
     let u32_at = |at: usize| u32::from_be_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
     head.kind = match frame[14] {
@@ -513,18 +526,19 @@ fn read_plain(head: &mut Header, frame: &[u8]) -> Option<()> {
         _ => return None,
     };
     (head.class, head.hops) = (frame[15] & 7, frame[32]);
-    (head.flow, head.src, head.dst) = (MessageId(u32_at(16)), NodeId(u32_at(24)), NodeId(u32_at(28)));
+    *channel = MessageId(u32_at(16));
+    (head.src, head.dst) = (NodeId(u32_at(24)), NodeId(u32_at(28)));
     (head.cc_tag == u32_at(20)).then_some(())
 }
 
 /// Adds to a header what its frame says. Returns whether that agrees with what the header has from the extension.
-fn read_packet(head: &mut Header, packet: &Packet<'_>, formats: &Formats) -> bool {
+fn read_packet(head: &mut Header, channel: &mut MessageId, packet: &Packet<'_>, formats: &Formats) -> bool {
     let payload = u64::from(formats.payload).max(1);
     let psn = |offset: u64| (offset.div_ceil(payload) % u64::from(NUMBERS)) as u32;
     let mut at = |envelope: &Envelope, qp: u32| {
         (head.src, head.dst) = (node(envelope.source_ip), node(envelope.destination_ip));
         (head.class, head.hops) = (formats.dscps.class(envelope.dscp), 64 - envelope.ttl.min(64));
-        head.flow = MessageId(qp.wrapping_sub(FIRST_QP));
+        *channel = MessageId(qp.wrapping_sub(FIRST_QP));
         head.flags |= match envelope.ecn {
             Ecn::CongestionExperienced => flags::CE,
             Ecn::Capable0 | Ecn::Capable1 => flags::ECT,
@@ -573,7 +587,7 @@ fn read_packet(head: &mut Header, packet: &Packet<'_>, formats: &Formats) -> boo
         }
         Packet::Pfc { source, pfc } => {
             let [_, _, a, b, c, d] = *source;
-            head.kind = Kind::Pause;
+            (head.kind, head.flow) = (Kind::Pause, Header::default().flow);
             head.src = NodeId(u32::from_be_bytes([a, b, c, d]).wrapping_sub(1));
             head.cc_tag == classes(pfc)
         }

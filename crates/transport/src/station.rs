@@ -103,7 +103,7 @@ impl<D: Directory> Station<D> {
             self.world.totals.refused += 1;
             return;
         }
-        let Carried { head, path, scheme, deflections, telemetry } = carried;
+        let Carried { head, path, scheme, deflections, telemetry, .. } = carried;
         let telemetry = telemetry.unwrap_or_default();
         let ix = self.world.packets.add(Packet { head, path, scheme, deflections, telemetry });
         self.world.clock.push(Event { at: arrives, source: source(kind::ARRIVE, from.0), arg: ix });

@@ -3,7 +3,7 @@
 use crate::directory::Directory;
 use crate::exchange::{Leaving, Left, Notice, Totals};
 use crate::frame::{Carried, Formats};
-use crate::messages::{Incident, Messages, Packet, Packets, What};
+use crate::messages::{Entry, Incident, Messages, Packet, Packets, What};
 use crate::port::Port;
 use crate::setup::{Control, SetUp};
 use fanin_cc::{Instance, Kind, Telemetry};
@@ -109,13 +109,21 @@ impl<D: Directory> World<D> {
         of.bytes += u64::from(head.wire);
         let (arrives, link) = (left + of.link.delay, of.link.port);
         let telemetry: Option<Telemetry> = head.has(fanin_cc::flags::INT).then_some(telemetry);
-        let carried = Carried { head, path, scheme, deflections, telemetry };
+        let channel = self.channel(head.flow);
+        let carried = Carried { head, channel, path, scheme, deflections, telemetry };
         let announces = head.kind == Kind::Data && head.has(fanin_cc::flags::START);
         let announces = announces && self.messages.get(head.flow).is_some();
         let incast = if announces { announced_incast(self, head.flow) } else { None };
         let incast = incast.map(|(incast, all)| (incast, all.iter().map(|host| *host as u16).collect()));
         self.out.push(Left::Packet(Box::new(Leaving { port: link, arrives, carried, incast })));
         self.packets.remove(ix);
+    }
+
+    /// The message that opened a message's connection.
+    fn channel(&self, message: MessageId) -> MessageId {
+        let of = |entry: &Entry| (entry.record.traffic, entry.record.src, entry.record.dst);
+        let open = || self.messages.connections.get(&of(self.messages.get(message)?)).copied();
+        if self.messages.connections.is_empty() { message } else { open().unwrap_or(message) }
     }
 
     /// Tells the receiver of a message about it.

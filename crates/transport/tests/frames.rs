@@ -52,7 +52,9 @@ fn packets() -> Vec<Carried> {
                 lane: 1,
             };
             let path = Path { key: 0xDEAD_BEEF, route: 0x1234 };
-            all.push(Carried { head, path, scheme, deflections: 2, telemetry });
+            // Of a connection that stays open.
+            let channel = MessageId(if kind == Kind::Pause { 0 } else { 69_000 });
+            all.push(Carried { head, channel, path, scheme, deflections: 2, telemetry });
         }
     }
     all
@@ -80,8 +82,8 @@ fn extensions_and_plain_frames_are_as_their_tables_say() {
         let of = |name: &str| layouts::EXTENSION.value(&bytes, name).unwrap();
         let (offset, sent) = (head.seq, head.sent_at.as_ps());
         assert_eq!(["offset", "sent_at"].map(of), [offset, sent]);
-        let words = [head.cc_tag, head.cc_feedback, packet.path.key, packet.path.route];
-        assert_eq!(["tag", "feedback", "key", "route"].map(of), words.map(u64::from));
+        let words = [head.cc_tag, head.cc_feedback, packet.path.key, packet.path.route, head.flow.0];
+        assert_eq!(["tag", "feedback", "key", "route", "message"].map(of), words.map(u64::from));
         assert_eq!(["wire", "attempt", "scheme"].map(of), [head.wire, head.attempt, packet.scheme].map(u64::from));
         let few = [head.lane, head.tokens, packet.deflections].map(u64::from);
         assert_eq!(["lane", "tokens", "deflections"].map(of), few);
@@ -91,7 +93,7 @@ fn extensions_and_plain_frames_are_as_their_tables_say() {
             let plain = &bytes[layouts::EXTENSION.len() + 14..];
             let of = |name: &str| layouts::PLAIN.value(plain, name).unwrap();
             assert_eq!(["kind", "class", "hops"].map(of), [head.kind as u8, head.class, head.hops].map(u64::from));
-            let words = [head.flow.0, head.cc_tag, head.src.0, head.dst.0].map(u64::from);
+            let words = [packet.channel.0, head.cc_tag, head.src.0, head.dst.0].map(u64::from);
             assert_eq!(["connection", "tag", "source", "destination"].map(of), words);
         }
     }
@@ -115,7 +117,7 @@ fn dscps_of_classes_and_of_cnps_are_in_the_frame_and_tell_the_class() {
             _ => continue,
         };
         // The extension, Ethernet, and the second byte of IPv4.
-        assert_eq!(bytes[46 + 14 + 1] >> 2, dscp, "{:?}", packet.head.kind);
+        assert_eq!(bytes[layouts::EXTENSION.len() + 14 + 1] >> 2, dscp, "{:?}", packet.head.kind);
     }
 }
 
@@ -145,7 +147,11 @@ fn cut_changed_and_random_bytes_are_refused_or_harmless() {
             // Behind the extension every bit is under a checksum, but for frames without a standard layout.
             let found = Carried::decode(&formats, &changed, &mut scratch);
             let standard = !matches!(packet.head.kind, Kind::Credit | Kind::Request) && packet.telemetry.is_none();
-            assert!(at < 46 || !standard || found.is_none(), "byte {at} of {:?}", packet.head.kind);
+            assert!(
+                at < layouts::EXTENSION.len() || !standard || found.is_none(),
+                "byte {at} of {:?}",
+                packet.head.kind
+            );
         }
     }
     for _ in 0..20_000 {

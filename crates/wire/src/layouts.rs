@@ -172,6 +172,7 @@ pub const EXTENSION: Header = Header {
         field("feedback", 32, "field of the scheme, backward"),
         field("key", 32, "path: hash key"),
         field("route", 32, "path: source route"),
+        field("message", 32, "number of its message"),
         field("wire", 16, "bytes that the packet counts on the link"),
         field("attempt", 16, "attempt of its message"),
         field("scheme", 16, "number of its scheme"),

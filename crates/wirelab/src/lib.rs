@@ -18,6 +18,7 @@ mod processes;
 mod refuse;
 pub mod report;
 mod run;
+mod tapped;
 mod timed;
 pub mod veth;
 pub mod words;

@@ -18,8 +18,11 @@ use crate::words::{Reader, Wire, Words};
 use fanin_experiment::{OwnPrograms, Spec};
 use fanin_transport::os;
 use fanin_units::{NodeId, Time};
-use std::io::{self, Read, Write};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -32,6 +35,9 @@ pub(crate) mod command {
     pub const STOP_POSTING: u8 = 4;
     pub const REPORT: u8 = 5;
     pub const TIMING: u8 = 6;
+    /// The name of a file for the capture.
+    pub const CAPTURE: u8 = 7;
+    pub const END_CAPTURE: u8 = 8;
 }
 
 /// Kinds of answers.
@@ -45,6 +51,8 @@ pub(crate) mod answer {
     pub const LATE: u8 = 6;
     /// It has not done it yet, and has reached this time.
     pub const ALIVE: u8 = 7;
+    /// The capture has ended: 1 and a warning, if there is one, or 0 and what went wrong.
+    pub const CAPTURED: u8 = 8;
 }
 
 /// Most bytes of a message between processes.
@@ -53,6 +61,8 @@ const MOST: usize = 1 << 31;
 const PATIENCE: Duration = Duration::from_millis(5);
 /// Longest wait of a process in real time, after which it looks after lost datagrams.
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
+/// Longest wait for what neighbours have sent, at the end of a run.
+const LONGEST_SILENCE: Duration = Duration::from_secs(2);
 /// How often a process that runs says so.
 pub(crate) const ALIVE_EVERY: Duration = Duration::from_millis(250);
 
@@ -361,6 +371,21 @@ impl Member {
         Ok(())
     }
 
+    /// Waits for what neighbours sent before now, which they have all reached.
+    fn hear_all(&mut self) -> io::Result<()> {
+        let began = Instant::now();
+        let late =
+            |of: &Self| (0..of.bounds.len()).find(|at| of.bounds[*at] < of.now.saturating_add(of.lookahead[*at]));
+        while let Some(neighbour) = late(self)
+            && began.elapsed() < LONGEST_SILENCE
+        {
+            if !self.take(neighbour, PATIENCE)? {
+                self.tend()?;
+            }
+        }
+        Ok(())
+    }
+
     fn tell_timing(&self, kind: u8, out: &mut impl Write) -> Result<(), String> {
         let mut answer = Words::default();
         self.timed.as_ref().map(|of| &of.timing).unwrap_or(&Timing::default()).write(&mut answer);
@@ -392,6 +417,19 @@ impl Member {
                 return self.tell_timing(answer::TIMING, out);
             }
             command::STOP_POSTING => self.node.stop_posting(),
+            command::CAPTURE => {
+                let file = File::options().write(true).open(OsStr::from_bytes(bytes)).map_err(failed)?;
+                self.node.begin_capture(Box::new(BufWriter::new(file))).map_err(failed)?;
+            }
+            command::END_CAPTURE => {
+                self.hear_all().map_err(failed)?;
+                let (well, text) = match self.node.end_capture() {
+                    Ok(warning) => (1, warning.unwrap_or_default()),
+                    Err(error) => (0, error.to_string()),
+                };
+                let answer = [&[well], text.as_bytes()].concat();
+                return write(out, answer::CAPTURED, &answer).map_err(failed);
+            }
             command::REPORT => {
                 let full = words.word() == Some(1);
                 let mut answer = Words::default();

@@ -1,9 +1,12 @@
 //! The parts of a network on a wire: a host, and the switches.
 
 use crate::report::{PortReport, Report};
-use fanin_cc::{Header, HeaderOverhead};
-use fanin_experiment::built::Built;
+use crate::tapped::Tapped;
+use fanin_cc::{Header, HeaderOverhead, Kind, flags};
+use fanin_endpoint::host::Traffic;
+use fanin_experiment::built::{Built, Capture};
 use fanin_fabric::outside::{NO_ROUTE, OnLink, Paths, Switches};
+use fanin_fabric::tap::Seen;
 use fanin_fabric::triggers::Triggers;
 use fanin_fabric::{
     ClassCounters, Dependency, DropCause, Drops, Incident, IncidentCounts, Incidents, Message, Totals, TrafficCounters,
@@ -14,6 +17,7 @@ use fanin_transport::{Carried, Class, Config, Control, Directory, Formats, Known
 use fanin_transport::{Post, Sent, Station};
 use fanin_units::{MessageId, NodeId, PortId, Time};
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::iter::Peekable;
 
 const _: () = assert!(fanin_transport::Incident::KEPT == fanin_fabric::Incidents::KEPT);
@@ -39,6 +43,14 @@ pub trait Node {
     fn stop_posting(&mut self);
     /// Its results so far; `full` with the records of messages and all counters.
     fn report(&mut self, full: bool) -> Report;
+    /// Writes the capture of the experiment to `out` from now on, if this part has what is captured.
+    fn begin_capture(&mut self, _out: Box<dyn Write + Send>) -> io::Result<()> {
+        Ok(())
+    }
+    /// Ends the capture. Returns a warning if packets were left out.
+    fn end_capture(&mut self) -> io::Result<Option<String>> {
+        Ok(None)
+    }
 }
 
 /// What a host knows of its network: all paths, and a hash of what happens at it.
@@ -102,7 +114,7 @@ pub fn lookahead(built: &Built, host: NodeId) -> Time {
 }
 
 /// What frames look like.
-fn formats(built: &Built, traffics: &[fanin_endpoint::host::Traffic]) -> Formats {
+fn formats(built: &Built, traffics: &[Traffic]) -> Formats {
     let mut layouts = Vec::new();
     for traffic in traffics {
         // Traffics with one scheme have one layout; tenant and weight are those of the first.
@@ -351,13 +363,29 @@ impl Node for HostNode {
     }
 }
 
+/// Of a message, at the switches.
+struct Announced {
+    /// Its scheme.
+    scheme: u16,
+    /// Its traffic and hosts, which name its connection.
+    pair: (u16, NodeId, NodeId),
+    /// The incast that its first packet announces, and the senders.
+    incast: Option<(u32, Vec<u16>)>,
+}
+
 /// The switches of a network.
 pub struct SwitchNode {
     switches: Switches,
     paths: Paths,
     formats: Formats,
     schemes: u16,
-    traffics: usize,
+    traffics: Vec<Traffic>,
+    /// By message, from the set-ups that have passed.
+    announced: BTreeMap<MessageId, Announced>,
+    /// The message that opened each connection that stays open.
+    connections: BTreeMap<(u16, NodeId, NodeId), MessageId>,
+    captured: Option<Capture>,
+    capture: Option<Tapped>,
     now: Time,
     refused: u64,
     scratch: Vec<u8>,
@@ -380,7 +408,11 @@ impl SwitchNode {
             paths,
             formats,
             schemes: schemes.len() as u16,
-            traffics: traffics.len(),
+            traffics,
+            announced: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            captured: built.measure.capture.clone(),
+            capture: None,
             now: Time::ZERO,
             refused: 0,
             scratch: Vec::new(),
@@ -407,6 +439,11 @@ impl Node for SwitchNode {
                     self.refused += 1;
                     return;
                 };
+                if let Some(capture) = &mut self.capture {
+                    let (rate, delay) = self.paths.link(port);
+                    let left = arrives.saturating_sub(delay + rate.tx_time(u64::from(of.head.wire)));
+                    capture.add(port, left, &bytes, of.head.wire);
+                }
                 self.switches.expect(&OnLink {
                     link: port,
                     arrives,
@@ -417,29 +454,83 @@ impl Node for SwitchNode {
                     telemetry: of.telemetry,
                 });
             }
-            Item::Control(to, bytes) => self.passing.push((to.ix(), Item::Control(to, bytes))),
+            Item::Control(to, bytes) => {
+                if let Some(Control::SetUp(of)) = Control::decode(&bytes)
+                    && let Some(traffic) = self.traffics.get(usize::from(of.traffic))
+                {
+                    let incast = of.senders.as_ref();
+                    let incast = incast.and_then(|all| traffic.announces(of.traffic, of.bytes, of.group, all));
+                    let incast = incast.map(|(incast, all)| (incast, all.iter().map(|host| *host as u16).collect()));
+                    let pair = (of.traffic, of.src, of.dst);
+                    self.connections.extend(of.first.map(|first| (pair, first)));
+                    self.announced.insert(of.message, Announced { scheme: traffic.scheme, pair, incast });
+                }
+                self.passing.push((to.ix(), Item::Control(to, bytes)));
+            }
         }
     }
 
     fn run_until(&mut self, until: Time, send: &mut dyn FnMut(usize, Item)) {
         self.passing.drain(..).for_each(|(to, item)| send(to, item));
         self.now = until;
-        let Self { switches, paths, formats, refused, .. } = self;
+        let Self { switches, paths, formats, refused, announced, connections, capture, .. } = self;
+        let announced = &*announced;
+        let mut encode = |link: PortId, carried: Carried| {
+            let (head, ends) = (carried.head, ends(paths, link));
+            let of = announced.get(&head.flow);
+            let first = of.and_then(|of| connections.get(&of.pair)).copied();
+            let carried = Carried { channel: first.unwrap_or(head.flow), ..carried };
+            let announces = head.kind == Kind::Data && head.has(flags::START);
+            let incast = of.filter(|_| announces).and_then(|of| of.incast.as_ref());
+            let incast = incast.map(|(incast, senders)| (*incast, &senders[..]));
+            let mut bytes = Vec::new();
+            let encoded = carried.encode(formats, ends, incast, &mut bytes);
+            *refused += u64::from(encoded.is_err());
+            encoded.is_ok().then_some((ends.1, bytes))
+        };
         switches.run_until(until, |of| {
-            let ends = ends(paths, of.link);
             let carried = Carried {
                 head: of.header,
+                channel: of.header.flow,
                 path: path(of.path),
                 scheme: of.scheme,
                 deflections: of.deflections,
                 telemetry: of.telemetry,
             };
-            let mut bytes = Vec::new();
-            match carried.encode(formats, ends, None, &mut bytes) {
-                Ok(()) => send(ends.1.ix(), Item::Frame(Sent { port: of.link, arrives: of.arrives, bytes })),
-                Err(_) => *refused += 1,
+            if let Some((to, bytes)) = encode(of.link, carried) {
+                send(to.ix(), Item::Frame(Sent { port: of.link, arrives: of.arrives, bytes }));
             }
         });
+        let Some(capture) = capture else { return };
+        switches.take_seen(&mut capture.seen);
+        for seen in core::mem::take(&mut capture.seen) {
+            let Seen::Packet(of) = seen else { continue };
+            // Of one without a message, like a pause, the scheme does not matter.
+            let scheme = announced.get(&of.head.flow).map_or(0, |of| of.scheme);
+            let carried = Carried {
+                head: of.head,
+                channel: of.head.flow,
+                path: Path { key: 0, route: NO_ROUTE },
+                scheme,
+                deflections: 0,
+                telemetry: of.telemetry,
+            };
+            if let Some((_, bytes)) = encode(of.port, carried) {
+                capture.add(of.port, of.time, &bytes, of.head.wire);
+            }
+        }
+        capture.write(until);
+    }
+
+    fn begin_capture(&mut self, out: Box<dyn Write + Send>) -> io::Result<()> {
+        let Some(of) = &self.captured else { return Ok(()) };
+        self.switches.tap(of.links.clone());
+        self.capture = Some(Tapped::new(out, of, &self.paths.config().graph)?);
+        Ok(())
+    }
+
+    fn end_capture(&mut self) -> io::Result<Option<String>> {
+        self.capture.take().map_or(Ok(None), |capture| capture.finish(self.now))
     }
 
     fn next_at(&mut self) -> Time {
@@ -459,8 +550,8 @@ impl Node for SwitchNode {
         };
         let mut report = Report {
             all_loaded: true,
-            counters: vec![TrafficCounters::default(); self.traffics],
-            endless: vec![0; self.traffics],
+            counters: vec![TrafficCounters::default(); self.traffics.len()],
+            endless: vec![0; self.traffics.len()],
             ports: own.map(port).collect(),
             ..Report::default()
         };

@@ -12,6 +12,8 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -287,6 +289,29 @@ impl Processes {
     pub fn run_until(&mut self, until: Time) -> Result<(), String> {
         let begins = (os::monotonic() + LEAD).as_nanos() as u64;
         self.command(command::RUN, &[until.as_ps(), begins], answer::DONE, 1).map(drop)
+    }
+
+    /// Captures what the experiment says from now on, to a file that is there.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn begin_capture(&mut self, to: &Path) -> Result<(), String> {
+        self.tell(0, command::CAPTURE, to.as_os_str().as_bytes())?;
+        self.gather_from(0..1, answer::DONE, LONGER).map(drop)
+    }
+
+    /// Ends the capture: a warning, if packets were left out, or why there is no whole file.
+    ///
+    /// # Errors
+    /// Where a process has ended.
+    pub fn end_capture(&mut self) -> Result<Result<Option<String>, String>, String> {
+        self.tell(0, command::END_CAPTURE, &[])?;
+        let answers = self.gather_from(0..1, answer::CAPTURED, LONGER)?;
+        let [well, text @ ..] = answers.first().map(Vec::as_slice).unwrap_or_default() else {
+            return Err("an answer that is cut".to_string());
+        };
+        let text = String::from_utf8_lossy(text).into_owned();
+        Ok(if *well == 1 { Ok((!text.is_empty()).then_some(text)) } else { Err(text) })
     }
 
     /// How late each part was.

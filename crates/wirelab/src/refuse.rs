@@ -97,7 +97,6 @@ pub fn reasons(spec: &CheckedSpec) -> Vec<String> {
 }
 
 fn measured(measure: &Measure, refuse: &mut impl FnMut(bool, &str, &str)) {
-    refuse(measure.capture.is_some(), "measure.capture", "it is of the simulator only");
     refuse(measure.timeline.is_some(), "measure.timeline", "it is of the simulator only");
     refuse(!measure.trace.is_empty(), "measure.trace", "it is of the simulator only");
     let outside = |of: &Sampled| match of {

@@ -7,9 +7,10 @@ use crate::refuse::reasons;
 use crate::report::Reports;
 use crate::veth;
 use fanin_cc::own::Failure;
-use fanin_experiment::{CheckedSpec, Engine, Outcome, Progress, run_on};
+use fanin_experiment::built::Measure;
+use fanin_experiment::{CAPTURE, CheckedSpec, Engine, Outcome, Progress, run_on};
 use fanin_fabric::{ClassCounters, Flows, Incidents, NetworkConfig, PortCounters, Totals, TrafficCounters};
-use fanin_record::{WirePart, WireRun, WireTiming};
+use fanin_record::{Spool, SpoolWriter, WirePart, WireRun, WireTiming};
 use fanin_transport::os;
 use fanin_units::{PortId, Time};
 use std::borrow::Cow;
@@ -59,6 +60,8 @@ struct Wire<'a> {
     /// Time that took about [`PIECE`]; in real time that of [`LONGEST`].
     piece: Time,
     latest: Reports,
+    /// Where the capture is written, if there is one.
+    capture: Option<Spool>,
     /// The first thing that went wrong; nothing runs any more then.
     failed: Option<String>,
     /// Whether there is such a thing.
@@ -182,6 +185,14 @@ impl Engine for Wire<'_> {
 
     fn incidents(&self) -> Cow<'_, Incidents> {
         Cow::Owned(self.latest.incidents(self.config.seed))
+    }
+
+    fn take_traces(&mut self) -> (Vec<Spool>, Vec<String>) {
+        let Some(spool) = self.capture.take().filter(|_| self.failed.is_none()) else { return Default::default() };
+        match self.processes.end_capture() {
+            Ok(Ok(warning)) => (vec![spool], warning.into_iter().collect()),
+            Ok(Err(problem)) | Err(problem) => (Vec::new(), vec![format!("{CAPTURE} is missing: {problem}")]),
+        }
     }
 
     fn table_peak(&self, traffic: u16) -> Option<u64> {
@@ -333,10 +344,20 @@ pub fn run_by_hand(
     Ok(OnWire { outcome, options: Options::default(), timing: Vec::new(), rejected: None })
 }
 
+/// Lets the switches write the capture that an experiment asks for.
+fn begin_capture(measure: &Measure, processes: &mut Processes) -> Result<Option<Spool>, String> {
+    if measure.capture.is_none() {
+        return Ok(None);
+    }
+    // Another process writes it.
+    let spool = Spool::create(CAPTURE).and_then(SpoolWriter::finish).map_err(|error| error.to_string())?;
+    processes.begin_capture(spool.path()).map(|()| Some(spool))
+}
+
 /// Runs an experiment with these processes.
 fn go(
     spec: &CheckedSpec,
-    processes: Processes,
+    mut processes: Processes,
     slowdown: u64,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<(Outcome, Processes), WireError> {
@@ -347,6 +368,7 @@ fn go(
         0 => Time::from_us(10),
         _ => Time::from_ps((LONGEST.as_nanos() as u64 * 1000 / slowdown).max(1)),
     };
+    let capture = begin_capture(&built.measure, &mut processes).map_err(WireError::Failed)?;
     let mut wire = Wire {
         processes,
         config,
@@ -355,6 +377,7 @@ fn go(
         now: Time::ZERO,
         piece,
         latest: Reports::default(),
+        capture,
         failed: None,
         stop: &stop,
     };

@@ -1,7 +1,7 @@
 //! The receiving end of RDMA: data arrives.
 
 use super::{Beside, ENDLESS};
-use super::{CpuTime, HostTotals, Hosts, Incoming, Io, NO_SLOT, PathQuery, Recovery, RecvQp, TrafficCounters};
+use super::{CpuTime, HostTotals, Hosts, Incoming, Io, NO_SLOT, PathQuery, Recovery, RecvQp, Traffic, TrafficCounters};
 use crate::rc::{self, Arrival, ReceiveRules};
 use crate::selective::{Arrived, Kept, ReceiveHalf};
 use crate::whole;
@@ -456,10 +456,23 @@ pub(super) fn note_reordered(totals: &mut HostTotals, counters: &mut TrafficCoun
 /// The incast that a message's first packet announces, and its senders.
 pub fn announced_incast<I: Io>(io: &I, message: MessageId) -> Option<(u32, alloc::sync::Arc<[u32]>)> {
     let record = io.record(message);
-    let senders = io.incast(message)?;
-    let listed = io.traffic(record.traffic).config.send_options(record.bytes, senders.len()).list > 0;
-    // Traffic and incast in one number; both count from 0 and stay far below half of the range in practice.
-    listed.then(|| ((record.traffic as u32) << 24 ^ record.group, senders.clone()))
+    io.traffic(record.traffic).announces(record.traffic, record.bytes, record.group, io.incast(message)?)
+}
+
+impl Traffic {
+    /// The incast that the first packet of a message of this traffic announces, and its senders: `number` is that of
+    /// the traffic, `group` that of the incast in it.
+    pub fn announces(
+        &self,
+        number: u16,
+        bytes: u64,
+        group: u32,
+        senders: &alloc::sync::Arc<[u32]>,
+    ) -> Option<(u32, alloc::sync::Arc<[u32]>)> {
+        let listed = self.config.send_options(bytes, senders.len()).list > 0;
+        // Traffic and incast in one number; both count from 0 and stay far below half of the range in practice.
+        listed.then(|| (u32::from(number) << 24 ^ group, senders.clone()))
+    }
 }
 
 // Selective retransmission: what arrives behind a gap is kept.

@@ -12,7 +12,7 @@ use fanin_transport::frame::{Described, Dscps, Layout, insert, port, resize, tel
 use fanin_units::{NodeId, Time};
 use fanin_wire::{
     DartSend, Data, Envelope, Ethernet, FCS_LEN, ICRC_LEN, IntHeader, Ipv4, MIN_FRAME, PROTOCOL_TCP, Packet, Runs, Tcp,
-    WireError, ethertype, fcs,
+    WireError, ethertype,
 };
 
 /// The TCP port of servers. No tool takes it for a known protocol.
@@ -73,11 +73,7 @@ impl Frames {
         let kept = original.min(self.snaplen);
         if missing == 0 {
             // Bytes that the simulator counts beyond the real headers are padding, which goes before the FCS.
-            let (frame, trailer) = self.bytes[..original].split_at_mut(original - FCS_LEN);
-            frame[len - FCS_LEN..].fill(0);
-            if kept > frame.len() {
-                trailer.copy_from_slice(&fcs(frame).to_le_bytes());
-            }
+            super::pad(&mut self.bytes[..original], len, kept);
         }
         (&self.bytes[..kept], original as u32)
     }

@@ -4,6 +4,7 @@ use fanin_cc::own::Failure;
 use fanin_fabric::{
     ClassCounters, Flows, Incidents, NetworkConfig, ParallelSimulation, PortCounters, Totals, TrafficCounters,
 };
+use fanin_record::Spool;
 use fanin_units::{PortId, Time};
 use std::borrow::Cow;
 
@@ -54,6 +55,10 @@ pub trait Engine {
     /// The earliest failure of a loaded program in another process.
     fn failure(&self) -> Option<Failure> {
         None
+    }
+    /// Ends the traces that the network itself writes, once: their files, and warnings.
+    fn take_traces(&mut self) -> (Vec<Spool>, Vec<String>) {
+        (Vec::new(), Vec::new())
     }
     /// The simulator, where it is one: it can be observed in more ways.
     fn simulator(&self) -> Option<&ParallelSimulation> {

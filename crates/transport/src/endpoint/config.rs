@@ -69,7 +69,7 @@ pub struct Config {
     pub rtt: Time,
     /// Whether the round-trip time of a connection is measured, at its set-up and by probes.
     pub measure_rtt: bool,
-    /// Largest payload of a packet. Headers add up to 178 bytes, and those of telemetry.
+    /// Largest payload of a packet. Headers add up to 182 bytes, and those of telemetry.
     pub payload: u16,
     /// The number by which other hosts name this one in lists of an incast's senders; below 32768.
     pub host: Option<u16>,

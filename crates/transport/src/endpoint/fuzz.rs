@@ -109,7 +109,8 @@ impl Pair {
     /// The peer sends a packet of its first message, with ones as payload.
     pub fn packet(&mut self, head: Header) {
         let head = Header { src: NodeId(0), dst: NodeId(1), ..head };
-        let carried = Carried { head, path: Path { key: 0, route: 0 }, scheme: 0, deflections: 0, telemetry: None };
+        let path = Path { key: 0, route: 0 };
+        let carried = Carried { head, channel: head.flow, path, scheme: 0, deflections: 0, telemetry: None };
         let (mut body, payload) = (Vec::new(), vec![1; usize::from(head.payload)]);
         if carried.encode_with(&self.peer.formats, (NodeId(0), NodeId(1)), None, &payload, &mut body).is_ok() {
             self.lie(kind::FRAME, &body);

@@ -1,8 +1,10 @@
 //! All parts of a network in one thread: the same frames as between processes, without them.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use fanin_experiment::built::Built;
 use fanin_units::{NodeId, Time};
 use fanin_wirelab::{HostNode, Item, Node, Reports, SwitchNode, lookahead};
+use std::io::Write;
 
 /// All parts of a network: the switches, then the hosts.
 pub struct Local {
@@ -40,22 +42,25 @@ impl Local {
                 });
             }
             between(&mut passing);
-            // The switches pass control messages on at once.
-            while !passing.is_empty() {
-                let mut again = Vec::new();
-                for (number, item) in passing.drain(..) {
-                    match item {
-                        Item::Control(host, bytes) if number == 0 => {
-                            again.push((host.ix() + 1, Item::Control(host, bytes)))
-                        }
-                        item => again.push((number, item)),
-                    }
-                }
-                again.sort_by_key(|(_, item)| matches!(item, Item::Frame(_)));
-                again.into_iter().for_each(|(number, item)| self.nodes[number].deliver(item));
-            }
+            // The switches pass control messages on at once, and they come before frames.
+            let (controls, frames): (Vec<_>, Vec<_>) =
+                passing.drain(..).partition(|(_, item)| matches!(item, Item::Control(..)));
+            controls.into_iter().for_each(|(number, item)| self.nodes[number].deliver(item));
+            let mut passed = Vec::new();
+            self.nodes[0].run_until(to, &mut |neighbour, item| passed.push((neighbour + 1, item)));
+            passed.into_iter().chain(frames).for_each(|(number, item)| self.nodes[number].deliver(item));
             self.now = to;
         }
+    }
+
+    /// Writes the capture of the experiment from now on.
+    pub fn begin_capture(&mut self, out: impl Write + Send + 'static) {
+        self.nodes[0].begin_capture(Box::new(out)).unwrap();
+    }
+
+    /// Ends the capture. Returns a warning if packets were left out.
+    pub fn end_capture(&mut self) -> Option<String> {
+        self.nodes[0].end_capture().unwrap()
     }
 
     /// The reports of all parts.
