@@ -64,6 +64,11 @@ def test_others_read_the_tables(result: fanin.Result, tmp_path: Path) -> None:
     assert lazily == result.flows()["bytes"].sum()
 
 
+def texts(metadata: dict[bytes, bytes] | None) -> dict[str, str]:
+    """Metadata of a table or a column."""
+    return {key.decode(): value.decode() for key, value in (metadata or {}).items()}
+
+
 @pytest.mark.parametrize("parquet", [False, True])
 def test_a_folder_says_what_its_columns_mean(result: fanin.Result, tmp_path: Path, parquet: bool) -> None:
     folder = result.save(tmp_path / "run", parquet=parquet)
@@ -71,13 +76,17 @@ def test_a_folder_says_what_its_columns_mean(result: fanin.Result, tmp_path: Pat
     assert readme.endswith(_core.columns())
     for name in TABLES:
         if parquet:
+            # Parquet's own metadata is of the file, in which columns are named.
             schema = pq.read_schema(folder / f"{name}.parquet")
+            said = texts(pq.read_metadata(folder / f"{name}.parquet").metadata)
         else:
             schema = pa.ipc.open_file(str(folder / f"{name}.arrow")).schema
-        assert f"### {name}\n\n{(schema.metadata or {})[b'description'].decode()}\n" in readme
-        for field in schema:
-            said = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-            assert f"| `{field.name}` | {said.get('unit', '')} | {said['description']} |\n" in readme
+            said = texts(schema.metadata)
+            said |= {f"{field.name}.{key}": value for field in schema for key, value in texts(field.metadata).items()}
+        assert f"### {name}\n\n{said['description']}\n" in readme
+        for column in schema.names:
+            unit, meaning = said.get(f"{column}.unit", ""), said[f"{column}.description"]
+            assert f"| `{column}` | {unit} | {meaning} |\n" in readme
     for key in result.manifest:
         assert f"| `{key}` | " in readme
 

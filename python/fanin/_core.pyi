@@ -41,6 +41,8 @@ class ArrowTable:
     """Columns that are exported by the Arrow PyCapsule interface without a copy."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def descriptions(self) -> dict[str, str]:
+        """What is said of the table, and of its columns as `COLUMN.description` and `COLUMN.unit`."""
 
 @final
 class Progress:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import sqrt
+from math import atan, cos, pi, sin, sqrt
 from statistics import fmean, stdev
 
 import polars as pl
@@ -46,9 +46,23 @@ def half_width(values: Sequence[float]) -> float:
 
 @cache
 def _t(count: int) -> float:
-    from scipy.special import stdtrit
+    """The 97.5 % quantile of Student's t of `count` values, which is where it is in -t..t with probability 0.95."""
+    low, high = 1.0, 13.0
+    while (middle := (low + high) / 2) not in (low, high):
+        low, high = (middle, high) if _within(middle, count - 1) < 0.95 else (low, middle)
+    return middle
 
-    return float(stdtrit(count - 1, 0.975))
+
+def _within(t: float, degrees: int) -> float:
+    """The probability that Student's t lies in -t..t (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    angle = atan(t / sqrt(degrees))
+    odd = degrees % 2
+    term = cos(angle) if odd else 1.0
+    total = 0.0
+    for k in range(2 + odd, degrees + 1, 2):
+        total += term
+        term *= cos(angle) ** 2 * (k - 1) / k
+    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
 
 
 def mean_curve(frames: Sequence[pl.DataFrame], at: Sequence[str], value: str, *, whole: bool = False) -> pl.DataFrame:

@@ -143,19 +143,17 @@ class Result(RunTables):
         if not parquet:
             self._core_result.write(str(target), force)
             return target
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
             made = Path(scratch) / "made"
             self._core_result.write(str(made), False)
             manifest = cast("Manifest", read_document(made / "manifest.json", ("files",)))
             for name in TABLES:
-                table = pa.table(self._core_result.table(name))
-                pq.write_table(table, made / f"{name}.parquet")
+                columns = self._core_result.table(name)
+                table = pl.DataFrame(columns)
+                table.write_parquet(made / f"{name}.parquet", metadata=columns.descriptions())
                 (made / f"{name}.arrow").unlink()
                 del manifest["files"][f"{name}.arrow"]
-                written = run_files.record_of(made / f"{name}.parquet", table.num_rows)
+                written = run_files.record_of(made / f"{name}.parquet", table.height)
                 manifest["files"][f"{name}.parquet"] = written
             (made / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
             _core.put_folder(made, target, force)

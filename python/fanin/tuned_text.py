@@ -52,7 +52,7 @@ class Search(Protocol):
 def text(found: Search) -> RenderableType:
     """The spec as it is and the chosen point beside each other, and how sure the choice is."""
     title = Text(f"{found.name}: {heading(found)}", style="bold")
-    chosen = "all of them" if len(found.points) >= found.of else "chosen by SciPy's differential evolution"
+    chosen = "all of them" if len(found.points) >= found.of else "chosen by CMA-ES, an evolution strategy"
     said = [f"{len(found.points)} of {found.of} points tried, {chosen}, each under {_seeds(found.seeds)}"]
     best = found.best
     if best is None:

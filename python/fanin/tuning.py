@@ -31,14 +31,16 @@ from fanin.sweeps.sweeping import How, Sweep, run_points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
     from rich.console import RenderableType
 
 MOST_CHECKED = 400
 """The most points of a grid that are checked before anything runs."""
 
 IDLE = 3
-"""Generations of the optimiser without a new point after which it ends."""
+"""Generations of the optimiser without a new point after which it starts elsewhere."""
+
+MOST_STARTS = 100
+"""Starts of the optimiser, in case it asks for the same few points from everywhere."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,8 @@ def tune(
     """Searches the values of `vary` under which the number `goal` is best and the limits `keep` hold.
 
     `vary` has lists of values for keys of the spec, as `fanin.sweep` takes them; a text `"50 KB..800 KB"` stands for 9
-    values of this range. If these have at most `points` combinations, all of them run; otherwise SciPy's differential
-    evolution chooses that many. `goal` and `keep` name numbers of a sweep's table, also without their unit:
+    values of this range. If these have at most `points` combinations, all of them run; otherwise CMA-ES, an evolution
+    strategy, chooses that many. `goal` and `keep` name numbers of a sweep's table, also without their unit:
     `"slowdown_p99 of short"`, which is to be low since low is good, or `"max utilisation of tor-uplink"`. A limit such
     as `"goodput of long >= 0.9"` without a unit is relative to what the spec has as it is, for times, rates and sizes;
     one with a unit, or of a ratio, share or count, is absolute.
@@ -340,51 +342,38 @@ def _none_of_messages(name: str) -> str:
 
 
 def _choose(search: _Search, points: int) -> None:
-    """Tries all points, or those that SciPy's differential evolution asks for."""
+    """Tries all points, or those that the covariance matrix adaptation evolution strategy (CMA-ES) asks for."""
     sizes = [len(axis.values) for axis in search.keys]
     if search.size <= points:
         search.at(product(*map(range, sizes)))
         return
-    from scipy.optimize import differential_evolution
+    # Each start has a seed, so that a search that goes on asks for the same points.
+    for start in range(1, MOST_STARTS + 1):
+        _descend(search, sizes, points, start)
+        if search.cancelled or len(search.found) >= points:
+            return
 
+
+def _descend(search: _Search, sizes: list[int], points: int, start: int) -> None:
+    """Searches from the middle of the grid, or from a random point if it is not the first start, until the optimiser
+    asks for nothing new. It has the points of a generation in their order, and no more of their costs."""
+    from cmaes import CMA
+
+    # One key needs a second dimension, of one value: the optimiser knows no line.
+    last = np.array([size - 1 for size in sizes] + [0] * (len(sizes) == 1), dtype=float)
+    begin = last / 2 if start == 1 else np.random.default_rng(start).random(len(last)) * last
+    spread = np.diag((np.maximum(last, 1.0) / 4) ** 2)
+    around = np.stack([-0.49 * np.ones(len(last)), last + 0.49], axis=1)
+    optimiser = CMA(mean=begin, sigma=1.0, bounds=around, seed=start, cov=spread)
     idle = 0
-
-    def costs(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
-        nonlocal idle
-        places = [tuple(round(value) for value in one) for one in np.atleast_2d(wanted.T)]
-        room = points - len(search.found)
-        new = [place for place in dict.fromkeys(places) if place not in search.found][:room]
+    while idle < IDLE and not optimiser.should_stop():
+        asked = [optimiser.ask() for _ in range(optimiser.population_size)]
+        places = [tuple(round(float(x)) for x in one[: len(sizes)]) for one in asked]
+        new = [place for place in dict.fromkeys(places) if place not in search.found]
+        search.at(new[: points - len(search.found)])
+        if search.cancelled or len(search.found) >= points:
+            return
+        costs = [cost(search.goal, search.found[place]) for place in places]
+        ranks = {found: float(rank) for rank, found in enumerate(sorted(set(costs)))}
+        optimiser.tell([(one, ranks[found]) for one, found in zip(asked, costs, strict=True)])
         idle = 0 if new else idle + 1
-        search.at(new)
-        worst = (True, float("inf"))
-        return np.array(
-            [_one_number(cost(search.goal, search.found[p]) if p in search.found else worst) for p in places]
-        )
-
-    def ended(*_: object) -> bool:
-        return search.cancelled or len(search.found) >= points or idle >= IDLE
-
-    # Halton's points cover the grid evenly; the seed makes a search that goes on ask for the same points.
-    differential_evolution(
-        costs,
-        [(0, size - 1) for size in sizes],
-        integrality=[True] * len(sizes),
-        init="halton",
-        popsize=max(2, points // (4 * len(sizes))),
-        vectorized=True,
-        updating="deferred",
-        polish=False,
-        tol=0.0,
-        maxiter=10 * points,
-        callback=ended,
-        rng=1,
-    )
-
-
-MISSED = 1e12
-"""More than any goal: a point that misses a limit is worse than one that keeps all."""
-
-
-def _one_number(found: tuple[bool, float]) -> float:
-    missed, by = found
-    return MISSED * (1.0 + by) if missed else by

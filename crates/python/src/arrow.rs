@@ -9,6 +9,7 @@ use fanin_experiment::{HostNames, ListedFlow};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
+use std::collections::BTreeMap;
 
 /// Columns that leave through the Arrow PyCapsule interface, in pieces, at least one.
 #[pyclass(frozen)]
@@ -22,6 +23,15 @@ impl ArrowTable {
 
 #[pymethods]
 impl ArrowTable {
+    /// What is said of the table, and of its columns as `COLUMN.description` and `COLUMN.unit`.
+    fn descriptions(&self) -> BTreeMap<String, String> {
+        let Some(schema) = self.0.first().map(RecordBatch::schema) else { return BTreeMap::new() };
+        let of_columns = schema.fields().iter().flat_map(|field| {
+            field.metadata().iter().map(|(key, value)| (format!("{}.{key}", field.name()), value.clone()))
+        });
+        of_columns.chain(schema.metadata().clone()).collect()
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

@@ -82,7 +82,7 @@ def tune(
 ) -> None:
     """Search the values of keys under which a number is best, while others keep their limits; draw the trade-off.
 
-    Every point runs under the same seeds. Few points all run; of many, SciPy's differential evolution chooses. The best
+    Every point runs under the same seeds. Few points all run; of many, an evolution strategy (CMA-ES) chooses. The best
     one, and the spec as it is, run again under fresh seeds, which says how sure the gain is. DIR is the folder of a
     sweep: the same command continues it, and fanin plot sweep draws it.
 
