@@ -1,7 +1,8 @@
-"""The picture and the table of docs/collectives.md: schemes and load balancing under the collectives of 128 GPUs.
+"""The pictures and the tables of docs/collectives.md: schemes and load balancing under collectives.
 
-`make clusters` makes all, in minutes; `make clusters K=16` prints the table of 1,024 GPUs, in an hour of one core, and
-goes on in `OUT=DIR` where it was stopped. `--rails` makes only the part about servers on rails, in seconds.
+`make clusters` makes those of 128 GPUs, in minutes; `make clusters K=16` those of 1,024 GPUs with messages four times
+as large, in an hour of one core, and goes on in `OUT=DIR` where it was stopped. `--rails` makes only the part about
+servers on rails, in seconds.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
@@ -27,23 +29,34 @@ ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "examples" / "collectives" / "cluster.toml"
 RAILS = ROOT / "examples" / "collectives" / "rails.toml"
 PAGE = ROOT / "docs" / "collectives.md"
-PICTURE = ROOT / "docs" / "collectives.png"
 RAILS_PICTURE = ROOT / "docs" / "rails.png"
-RESULTS = ROOT / "bench" / "results" / "clusters.csv"
+RESULTS = ROOT / "bench" / "results"
 
 SCHEMES = ("dcqcn", "hpcc", "nscc")
 BALANCING = ("flow-hash", "least-queue", "oblivious", "reps")
 COLLECTIVES: dict[str, dict[str, object]] = {
-    "all-to-all, 16 MB": {"kind": "all-to-all", "size": "16 MB"},
-    "ring all-reduce, 16 MB": {"kind": "all-reduce", "algorithm": "ring", "size": "16 MB"},
-    "tree all-reduce, 16 MB": {"kind": "all-reduce", "algorithm": "tree", "size": "16 MB", "chunk": "1 MB"},
-    "hierarchical all-reduce, 16 MB": {
-        "kind": "all-reduce",
-        "algorithm": "hierarchical",
-        "server": 8,
-        "size": "16 MB",
-    },
+    "all-to-all": {"kind": "all-to-all"},
+    "ring all-reduce": {"kind": "all-reduce", "algorithm": "ring"},
+    "tree all-reduce": {"kind": "all-reduce", "algorithm": "tree", "chunk": "1 MB"},
+    "hierarchical all-reduce": {"kind": "all-reduce", "algorithm": "hierarchical", "server": 8},
 }
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A size of the network and of the messages, and the names of what is made of it."""
+
+    size: str
+    table: str
+    files: str
+
+
+CLUSTERS = {
+    8: Cluster("16 MB", "clusters", "collectives"),
+    16: Cluster("64 MB", "clusters of 1,024", "collectives-1024"),
+}
+"""By the number of ports of a switch, k: k^3/4 GPUs."""
+
 LINKS: dict[str, list[dict[str, object]]] = {
     "all links": [],
     "a link fails": [{"between": ["agg0", "core0"], "down": [["100 us", "1 s"]]}],
@@ -51,7 +64,7 @@ LINKS: dict[str, list[dict[str, object]]] = {
 """From 100 us on one of the links between pods is gone; routes go around it at once."""
 
 
-def measured(folder: Path, k: int) -> pl.DataFrame:
+def measured(folder: Path, k: int, size: str) -> pl.DataFrame:
     """A row for each collective, scheme, balancing and state of links."""
     found = []
     for collective, pattern in COLLECTIVES.items():
@@ -59,8 +72,8 @@ def measured(folder: Path, k: int) -> pl.DataFrame:
             spec = tomllib.loads(SPEC.read_text(encoding="utf-8"))
             spec["network"]["topology"]["k"] = k
             spec["network"]["links"] = links
-            spec["traffic"][0]["pattern"] = pattern
-            out = folder / f"{collective.split(',')[0]}, {state}".replace(" ", "-")
+            spec["traffic"][0]["pattern"] = pattern | {"size": size}
+            out = folder / f"{collective}, {state}".replace(" ", "-")
             sweep = fanin.sweep(spec, SCHEMES, vary={"network.balancing": BALANCING}, out=out)
             rows = sweep.table().with_columns(collective=pl.lit(collective), links=pl.lit(state))
             found.append(rows.select("collective", "links", "scheme", "network.balancing", "job_us", "busbw_gbytes"))
@@ -73,9 +86,10 @@ def told(times: pl.DataFrame) -> str:
     return " / ".join("not in 1 s" if by_state[state] is None else f"{by_state[state] / 1e3:,.2f}" for state in LINKS)
 
 
-def table(rows: pl.DataFrame) -> list[str]:
+def table(rows: pl.DataFrame, size: str) -> list[str]:
     """A row for each scheme and balancing, a column for each collective."""
-    lines = ["| scheme | balancing | " + " | ".join(COLLECTIVES) + " |", "|---|---|" + "---|" * len(COLLECTIVES)]
+    titles = [f"{collective}, {size}" for collective in COLLECTIVES]
+    lines = ["| scheme | balancing | " + " | ".join(titles) + " |", "|---|---|" + "---|" * len(COLLECTIVES)]
     for scheme in SCHEMES:
         for balancing in BALANCING:
             mine = rows.filter((rows["scheme"] == scheme) & (rows["balancing"] == balancing))
@@ -84,7 +98,7 @@ def table(rows: pl.DataFrame) -> list[str]:
     return lines
 
 
-def draw(rows: pl.DataFrame) -> None:
+def draw(rows: pl.DataFrame, size: str, picture: Path) -> None:
     """A panel for each collective: times by balancing, a colour for each scheme, hollow where a link fails."""
     figure, panels = plt.subplots(1, len(COLLECTIVES), figsize=(14, 4), layout="constrained")
     for panel, collective in zip(panels, COLLECTIVES, strict=True):
@@ -101,10 +115,10 @@ def draw(rows: pl.DataFrame) -> None:
         panel.set_xticks(range(len(BALANCING)), BALANCING, rotation=25)
         highest = rows.filter(rows["collective"] == collective)["job_us"].max()
         panel.set_ylim(0, 1.1 * float(str(highest)) / 1e3)
-        label_axes(panel, collective, "", "time (ms)" if panel is panels[0] else "")
+        label_axes(panel, f"{collective}, {size}", "", "time (ms)" if panel is panels[0] else "")
     panels[0].scatter([], [], s=45, facecolors="none", edgecolors="gray", label="a link fails")
     panels[0].legend(loc="lower left")
-    figure.savefig(PICTURE, dpi=120)
+    figure.savefig(picture, dpi=120)
 
 
 PXN: dict[str, list[str]] = {
@@ -132,21 +146,19 @@ def main() -> None:
     """Runs all, and writes the picture, the table in the page, and the numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--out", type=Path, help="the folder of the sweeps, which go on there if they were stopped")
-    parser.add_argument("--k", type=int, default=8, help="ports of a switch: k^3/4 hosts")
+    parser.add_argument("--k", type=int, default=8, choices=CLUSTERS, help="ports of a switch: k^3/4 hosts")
     parser.add_argument("--rails", action="store_true", help="only the part about servers on rails")
     arguments = parser.parse_args()
     if arguments.k == 8:
         put(PAGE, "pxn", rails())
     if arguments.rails:
         return
+    cluster = CLUSTERS[arguments.k]
     with tempfile.TemporaryDirectory() as scratch:
-        rows = measured(arguments.out or Path(scratch), arguments.k)
-    print("\n".join(table(rows)))
-    if arguments.k != 8:
-        return
-    rows.write_csv(RESULTS)
-    draw(rows)
-    put(PAGE, "clusters", table(rows))
+        rows = measured(arguments.out or Path(scratch), arguments.k, cluster.size)
+    rows.write_csv(RESULTS / f"{cluster.files}.csv")
+    draw(rows, cluster.size, ROOT / "docs" / f"{cluster.files}.png")
+    put(PAGE, cluster.table, table(rows, cluster.size))
 
 
 if __name__ == "__main__":
