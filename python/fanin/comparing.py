@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -16,8 +16,8 @@ from fanin.comparison import Comparison
 from fanin.ideals import alike
 from fanin.own_schemes import each_id_once, policy_changes
 from fanin.own_schemes import resolved as resolved_scheme
-from fanin.result import load
-from fanin.run_folder import RunError, read_document
+from fanin.result import Result, load
+from fanin.run_folder import RunError, is_run_folder, read_document
 from fanin.runs import (
     BalancingLike,
     Job,
@@ -31,6 +31,7 @@ from fanin.runs import (
     run_jobs,
 )
 from fanin.spec import schemes_to_compare
+from fanin.sweeps.grid import key_of
 
 # A warning about the scheme of a traffic: what it needs is not there.
 _OF_SCHEME = re.compile(r"traffic\[\d+\]\.scheme: ")
@@ -100,6 +101,7 @@ def compare(
     link: str = "udp",
     balancing: BalancingLike | None = None,
     discipline: PolicyLike[_core.Discipline] | None = None,
+    keep: Kept | None = None,
 ) -> Comparison:
     """Runs one spec under each scheme and seed, several at a time, and returns them side by side.
 
@@ -109,7 +111,7 @@ def compare(
     those of `fanin.run`; `max_memory` is for all simultaneous runs together, `max_time` for each. `threads` is for each
     run, by default its share of the cores. `on=["simulator", "wire"]` runs each of them in the simulator and on a wire
     (docs/wire.md), side by side, there with the `clock` and `link` of `fanin.run`; in real time one run is made after
-    another.
+    another. With `keep`, each run is kept in a folder as it ends, and those that are there are not run again.
 
     Ctrl-C stops all runs; the comparison then has the results up to there and `cancelled` is True.
     """
@@ -147,13 +149,71 @@ def compare(
     memory = (limits.default_memory() if max_memory is None else max_memory) // at_once
     limited = replace(base.within(memory, max_time).on(threads, at_once=at_once), clock=clock, link=link)
     jobs = [limited.using(scheme, seed).at(place, named=len(on) > 1) for scheme, seed, place in wanted]
-    return run_all(jobs, at_once, flows=flows, progress=progress)
+    return run_all(jobs, at_once, flows=flows, progress=progress, keep=keep if flows is None else None)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The runs of a comparison, kept as they end, so that one that was killed goes on."""
+
+    folder: Path
+    parquet: bool = False
+    """Whether tables are Parquet files."""
+
+    def found(self, job: Runnable) -> Result | None:
+        """The run, if it has ended before, with the same spec, files and version; None otherwise."""
+        key = key_of(job) if self.folder.is_dir() else None
+        if key is None or not is_run_folder(self.folder / key):
+            return None
+        try:
+            return replace(load(self.folder / key), label=job.label)
+        except (RunError, OSError):
+            return None
+
+    def add(self, job: Runnable, result: Result) -> None:
+        """Keeps a run that has ended; raises `OSError`."""
+        key = key_of(job)
+        if key is not None:
+            result.save(self.folder / key, parquet=self.parquet, force=True)
+
+
+@dataclass(frozen=True)
+class _Keeping:
+    """A job whose result is kept as it ends."""
+
+    job: Runnable
+    keep: Kept
+
+    @property
+    def label(self) -> str:
+        """That of the job."""
+        return self.job.label
+
+    def resolve(self) -> object:
+        """That of the job."""
+        return self.job.resolve()
+
+    def run(self, flows: object | None, watcher: Watcher | None) -> Result:
+        """Runs the job, if it has not ended before."""
+        result = self.keep.found(self.job)
+        if result is None:
+            result = self.job.run(flows, watcher)
+            if not result.cancelled:
+                self.keep.add(self.job, result)
+        return result
 
 
 def run_all(
-    jobs: Sequence[Runnable], at_once: int, *, flows: object | None = None, progress: bool | Watcher = True
+    jobs: Sequence[Runnable],
+    at_once: int,
+    *,
+    flows: object | None = None,
+    progress: bool | Watcher = True,
+    keep: Kept | None = None,
 ) -> Comparison:
     """Runs these side by side, so many at once."""
+    if keep is not None:
+        jobs = [_Keeping(job, keep) for job in jobs]
     try:
         results = run_jobs(jobs, workers=at_once, flows=flows, progress=progress)
     except LimitError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fanin.measures import group_names, ran_on
 from fanin.rows import Compared, Row
-from fanin.run_folder import check_target, is_run_folder
+from fanin.run_folder import check_target, is_run_folder, put_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -115,7 +115,7 @@ class Comparison(Compared):
             "rows": [row.to_json() for row in self.rows],
         }
         written = record.with_suffix(".part")
-        written.write_text(json.dumps(numbers, indent=2) + "\n", encoding="utf-8")
+        put_text(written, json.dumps(numbers, indent=2) + "\n")
         written.rename(record)
         return root
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from fanin import _core, limits
-from fanin.comparing import run_all, schemes_of
+from fanin.comparing import Kept, run_all, schemes_of
 from fanin.comparison import Comparison
 from fanin.result import Result
 from fanin.runs import Watcher, cores, default_threads, run_one, threads_of
@@ -265,6 +265,7 @@ def compare_hpcc(
     max_memory: int | None = None,
     max_time: float | None = None,
     threads: int | None = None,
+    keep: Kept | None = None,
 ) -> Comparison:
     """Runs a configuration of the ns-3 HPCC simulator under several schemes, and returns them side by side.
 
@@ -297,7 +298,7 @@ def compare_hpcc(
         threads=threads_of(threads, at_once),
         threads_asked=threads is not None,
     )
-    return run_all([limited.using(*one) for one in wanted], at_once, progress=progress)
+    return run_all([limited.using(*one) for one in wanted], at_once, progress=progress, keep=keep)
 
 
 def read_fct(path: str | os.PathLike[str]) -> pl.DataFrame:

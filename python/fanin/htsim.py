@@ -11,6 +11,7 @@ import polars as pl
 
 from fanin import _core
 from fanin.result import Result
+from fanin.run_folder import put_text
 
 FINISHED = "finished.txt"
 """The file in a run folder that `write_finished` leaves."""
@@ -69,5 +70,5 @@ def microseconds(ps: int) -> str:
 def write_finished(result: Result, folder: str | os.PathLike[str]) -> Path:
     """Writes the lines of `finished` into a run folder."""
     path = Path(folder) / FINISHED
-    path.write_text("".join(f"{line}\n" for line in finished(result)), encoding="utf-8")
+    put_text(path, "".join(f"{line}\n" for line in finished(result)))
     return path

@@ -43,7 +43,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fanin import _core, limits
-from fanin.run_folder import RunError
+from fanin.run_folder import RunError, put_text
 from fanin.runs import PLACES, Job, cores
 from fanin.sweeps.display import SweepDisplay
 from fanin.sweeps.pools import Given, Pool, Processes, dask
@@ -97,7 +97,7 @@ class Measurement:
             return
         self.keep.mkdir(parents=True, exist_ok=True)
         part = self._file.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(asdict(outcome)), encoding="utf-8")
+        put_text(part, json.dumps(asdict(outcome)))
         part.replace(self._file)
 
     @cached_property

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fanin import _core, own_schemes
+from fanin.run_folder import put_text
 
 LANGUAGES = ("python", "c", "rust")
 
@@ -39,7 +40,7 @@ class NewScheme:
                 raise FileExistsError(f"{path}: exists; choose another folder or allow replacing it with --force")
         for path, text in zip(paths, self.files.values(), strict=True):
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            put_text(path, text)
         return paths
 
     def next_commands(self, folder: Path) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,17 @@ import polars as pl
 
 from fanin import _core, run_files
 from fanin.arguments import need_path
-from fanin.run_folder import TABLES, Manifest, RunError, Summary, TableName, check_target, is_run_folder, read_document
+from fanin.run_folder import (
+    TABLES,
+    Manifest,
+    RunError,
+    Summary,
+    TableName,
+    check_target,
+    is_run_folder,
+    put_text,
+    read_document,
+)
 from fanin.run_tables import ArrowStream, RunTables
 from fanin.spec import read_toml
 
@@ -133,31 +144,43 @@ class Result(RunTables):
         """Writes the run folder atomically and returns its path.
 
         Tables are Arrow IPC files, or Parquet files if asked. Raises `FileExistsError` for a folder that exists, unless
-        it is a run folder and `force` is set; a folder that holds anything else is never replaced.
+        it is a run folder and `force` is set; a folder that holds anything else is never replaced. A run that was
+        loaded is copied, in the format that it has; another one is a `RunError`.
         """
         target = Path(folder)
-        if self._core_result is None:
+        if self._core_result is None and (
+            self.loaded_from is None or (self.loaded_from / f"{TABLES[0]}.parquet").exists() != parquet
+        ):
             raise RunError("this run was loaded from a folder; copy that folder instead")
         check_target(target, force=force)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if not parquet:
+        if self._core_result is not None and not parquet:
             self._core_result.write(str(target), force)
             return target
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as scratch:
+        # Named so that what a killed process leaves is known as such; see `run_folder.clean`.
+        hidden = f".{target.name}.{os.getpid()}."
+        with tempfile.TemporaryDirectory(prefix=hidden, suffix=".new", dir=target.parent) as scratch:
             made = Path(scratch) / "made"
-            self._core_result.write(str(made), False)
-            manifest = cast("Manifest", read_document(made / "manifest.json", ("files",)))
-            for name in TABLES:
-                columns = self._core_result.table(name)
-                table = pl.DataFrame(columns)
-                table.write_parquet(made / f"{name}.parquet", metadata=columns.descriptions())
-                (made / f"{name}.arrow").unlink()
-                del manifest["files"][f"{name}.arrow"]
-                written = run_files.record_of(made / f"{name}.parquet", table.height)
-                manifest["files"][f"{name}.parquet"] = written
-            (made / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+            if self.loaded_from is not None:
+                shutil.copytree(self.loaded_from, made)
+            else:
+                self._write_parquet(made)
             _core.put_folder(made, target, force)
         return target
+
+    def _write_parquet(self, made: Path) -> None:
+        """Writes the run folder with Parquet files in place of Arrow files."""
+        assert self._core_result is not None
+        self._core_result.write(str(made), False)
+        manifest = cast("Manifest", read_document(made / "manifest.json", ("files",)))
+        for name in TABLES:
+            columns = self._core_result.table(name)
+            table = pl.DataFrame(columns)
+            table.write_parquet(made / f"{name}.parquet", metadata=columns.descriptions())
+            (made / f"{name}.arrow").unlink()
+            del manifest["files"][f"{name}.arrow"]
+            manifest["files"][f"{name}.parquet"] = run_files.record_of(made / f"{name}.parquet", table.height)
+        put_text(made / "manifest.json", json.dumps(manifest, indent=2) + "\n")
 
     def plot_completion(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws the distribution of flow completion times (FCT), to a file if a path is given."""

@@ -11,8 +11,8 @@ import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, NotRequired, TypedDict, get_args
 
@@ -330,9 +330,30 @@ CLAIM = "RUNNING"
 the process holds a lock on it, which the system releases when it ends in any way."""
 
 
+KEPT = ".kept"
+"""The folder, in that of a comparison, with the runs that have ended, until it is written."""
+
+
 def is_only_claimed(folder: Path) -> bool:
     """Whether there is nothing in the folder but the file of a claim."""
     return folder.is_dir() and [path.name for path in folder.iterdir()] == [CLAIM]
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Lets an error of the system that names no file name this one: what was opened before it failed."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def put_text(path: Path, text: str) -> None:
+    """Writes a text file. Raises an `OSError` that names it."""
+    with naming(path):
+        path.write_text(text, encoding="utf-8")
 
 
 class Claim:
@@ -370,14 +391,15 @@ class Claim:
             return False
         if not same:
             return False  # the one that was opened has gone meanwhile
-        self._file.seek(0)
-        before = self._file.readline().strip()
-        if before not in ("", str(os.getpid())):
-            self.left.append(f"{self.folder}: a run that was killed (process {before}) left no result here")
-        self._file.seek(0)
-        self._file.truncate()
-        self._file.write(f"{os.getpid()}\na run of Fanin on {os.uname().nodename} is writing here\n")
-        self._file.flush()
+        with naming(self.folder / CLAIM):
+            self._file.seek(0)
+            before = self._file.readline().strip()
+            if before not in ("", str(os.getpid())):
+                self.left.append(f"{self.folder}: a run that was killed (process {before}) left no result here")
+            self._file.seek(0)
+            self._file.truncate()
+            self._file.write(f"{os.getpid()}\na run of Fanin on {os.uname().nodename} is writing here\n")
+            self._file.flush()
         return True
 
     def release(self) -> None:

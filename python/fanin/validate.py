@@ -18,7 +18,7 @@ from rich.table import Table
 from fanin.hpcc import HpccJob, read_fct, read_trace, slowdown_by_size
 from fanin.plot import indexed_line, label_axes
 from fanin.result import Result
-from fanin.run_folder import RunError
+from fanin.run_folder import RunError, put_text
 from fanin.runs import map_jobs
 from fanin.style import COLOURS
 
@@ -101,7 +101,7 @@ def validate(golden: Path, out: Path | None) -> tuple[list[Compared], list[Besid
         if lines:
             draw_beside(theirs, lines).savefig(out / "ns3-ordinary.png", dpi=150)
         document = {"exact": lasting, "beside": [asdict(row) for row in others]}
-        (out / "ns3-hpcc.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        put_text(out / "ns3-hpcc.json", json.dumps(document, indent=1) + "\n")
         return rows, others
     return rows, []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from fanin.cli.common import stderr
+from fanin.run_folder import CLAIM, KEPT
 
 if TYPE_CHECKING:
+    from fanin.comparing import Kept
     from fanin.run_folder import Claim
     from fanin.runs import Job
 
@@ -96,14 +99,19 @@ class Place:
         self._may_move = out is None and not force
         self._force, self._within = force, within
         self._claim: Claim | None = None
-        if out is not None and within and not force and holds_something(out):
+        # What a comparison that was killed has written into a folder of its own is written again.
+        self._written = False
+        self._goes_on = out is not None and bool(within) and (out / KEPT).is_dir()
+        if out is not None and within and not force and not self._goes_on and holds_something(out):
             raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
         self._check(self._folder)
 
     def _check(self, folder: Path) -> bool:
         """Whether results can go there. Raises an error if they cannot, and may not go to another place either."""
-        from fanin.run_folder import check_target
+        from fanin.run_folder import check_target, clean
 
+        for sentence in clean(folder):
+            stderr().print(sentence, markup=False)
         try:
             check_target(folder / self._within, force=self._force)
         except FileExistsError:
@@ -137,21 +145,35 @@ class Place:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Gives the claim back."""
+        """Gives the claim back. What was kept until all is written goes, too, since it is."""
+        if self._written:
+            shutil.rmtree(self._folder / KEPT, ignore_errors=True)
         if self._claim is not None:
             self._claim.release()
+
+    def kept(self, *, parquet: bool) -> Kept:
+        """Where the runs of a comparison are kept as they end, until all are written; tells how many are there. Within
+        the place."""
+        from fanin.comparing import Kept
+
+        there = sum(1 for _ in (self._folder / KEPT).glob("*/manifest.json"))
+        if there:
+            text = f"{self._folder}: goes on where it was stopped; runs that had ended: {there}"
+            stderr().print(text, markup=False)
+        return Kept(self._folder / KEPT, parquet)
 
     def keep(self, results: Results, *, parquet: bool) -> Path:
         """Saves the results and returns their folder: another one if the wanted folder exists by now, so that nothing
         is replaced or lost."""
         for folder in numbered(self._folder):
             try:
-                results.save(folder, parquet=parquet, force=self._force)
+                results.save(folder, parquet=parquet, force=self._force or self._goes_on)
             except FileExistsError:
                 if self._force:
                     raise
                 continue
             tell_other(self._folder, folder)
+            self._written = True
             return folder
         raise AssertionError("numbers have no end")
 
@@ -164,5 +186,5 @@ def tell_other(wanted: Path, folder: Path) -> None:
 
 
 def holds_something(folder: Path) -> bool:
-    """Whether the path exists and is not an empty folder."""
-    return os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir()))
+    """Whether the path exists and is neither an empty folder nor one that a command has only claimed."""
+    return os.path.lexists(folder) and not (folder.is_dir() and all(path.name == CLAIM for path in folder.iterdir()))

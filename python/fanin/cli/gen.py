@@ -14,6 +14,7 @@ import typer
 from fanin import _core
 from fanin.cli.common import emit, need, warn
 from fanin.cli.options import AsJson, Groups, Set, grouped
+from fanin.run_folder import put_text
 
 app = typer.Typer(
     help="""Make topologies, flows and configurations in the format of the ns-3 HPCC simulator, and jobs as GOAL or
@@ -265,7 +266,7 @@ def write(made: Made, text: str) -> None:
         raise FileExistsError(f"{out}: exists; choose another file or allow replacing it with --force")
     beside = out.with_name(f".{out.name}.part")
     try:
-        beside.write_text(text, encoding="utf-8")
+        put_text(beside, text)
         beside.replace(out)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(out)) from None

@@ -355,6 +355,7 @@ def compare_hpcc(
             max_memory=memory,
             max_time=time,
             threads=limits.threads,
+            keep=place.kept(parquet=kept.parquet),
         )
         keep(compared, place, parquet=kept.parquet, as_json=as_json, threads=limits.threads)
 
@@ -398,6 +399,7 @@ def compare_htsim(
             max_memory=memory,
             max_time=time,
             threads=limits.threads,
+            keep=place.kept(parquet=kept.parquet),
         )
         keep(
             compared,

@@ -222,8 +222,9 @@ def compare(
     """Run one spec under several schemes; print one table, draw one picture, leave a folder each.
 
     With several seeds each number is a mean with half of its 95 % confidence interval. With a --clock of real time one
-    run is made after another, and if one is rejected there is no comparison. Files of other simulators are compared
-    with fanin compare-hpcc, compare-htsim and compare-uec, also written fanin compare --hpcc, --htsim and --uec.
+    run is made after another, and if one is rejected there is no comparison. Each run is kept as it ends: when a
+    comparison was killed, the same command goes on. Files of other simulators are compared with fanin compare-hpcc,
+    compare-htsim and compare-uec, also written fanin compare --hpcc, --htsim and --uec.
 
     \b
     Examples:
@@ -262,6 +263,7 @@ def compare(
             on=places,
             clock=wire.clock or "lockstep",
             link=wire.link or "udp",
+            keep=place.kept(parquet=kept.parquet),
         )
         keep(compared, place, parquet=kept.parquet, as_json=as_json, threads=limits.threads)
 

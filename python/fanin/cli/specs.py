@@ -32,6 +32,7 @@ from fanin.cli.common import (
     warn,
 )
 from fanin.cli.options import AsJson, FromHpcc, Groups, HpccFiles, Load, OneScheme, Set, SpecFile, UecOptions, grouped
+from fanin.run_folder import put_text
 
 if TYPE_CHECKING:
     from fanin import graphs
@@ -88,7 +89,7 @@ def new(
         raise CommandError(f"{file}: {'with --json' if as_json else 'without --json'} it is a {kind} file", WRONG_SPEC)
     if file.exists() and not force:
         raise FileExistsError(f"{file}: exists; choose another file or allow replacing it with --force")
-    file.write_text(text, encoding="utf-8")
+    put_text(file, text)
     print(f"written: {file}; what it is about: fanin explain {file}", file=sys.stderr)
 
 

@@ -16,6 +16,7 @@ from fanin.cli import folders
 from fanin.cli.common import FAILED, emit, known_scheme, load_all, need, show
 from fanin.cli.options import AsJson, Force, Load, Out, Set, SpecFile, Under, grouped
 from fanin.cli.runs import report
+from fanin.run_folder import put_text
 
 if TYPE_CHECKING:
     from fanin.wire_machine import Examination
@@ -86,7 +87,7 @@ def dissector(
     if out is None:
         typer.echo(lua(), nl=False)
     else:
-        out.write_text(lua(), encoding="utf-8")
+        put_text(out, lua())
 
 
 @app.command()

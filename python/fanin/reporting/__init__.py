@@ -16,7 +16,7 @@ from fanin.reporting.charts import Chart
 from fanin.reporting.page import Page
 from fanin.reporting.sweep import SweepPage
 from fanin.result import Result, load
-from fanin.run_folder import is_run_folder
+from fanin.run_folder import is_run_folder, put_text
 from fanin.sweeps.store import is_sweep
 from fanin.sweeps.sweeping import Sweep, load_sweep
 
@@ -112,6 +112,6 @@ def _write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
         made = Path(scratch) / "made"
-        made.write_text(text, encoding="utf-8")
+        put_text(made, text)
         made.replace(path)
     return path

@@ -20,7 +20,8 @@ from fanin.spec import Spec, section, traffics, used
 from fanin.sweeps.columns import LOAD, SCHEME, SEED, Value, label_of
 
 if TYPE_CHECKING:
-    from fanin.runs import Job
+    from fanin.own_schemes import Origin
+    from fanin.runs import Job, Runnable
 
 T = TypeVar("T")
 
@@ -181,9 +182,24 @@ def _checked(
     settings = {column: says[column] if value is None else value for column, value in chosen.items()}
     if error is not None:
         return Point(settings, job, _hash({"settings": settings, "job": [job.text, *job.overrides]}), error)
-    own = {f"{origin.kind} {origin.id}": origin.digest for origin in job.own if origin.id in ids[origin.kind]}
-    known = {"version": _core.__version__, "spec": files.read(resolved)} | ({"own": own} if own else {})
-    return Point(settings, job, _hash(known))
+    return Point(settings, job, _hash(_known(job.own, resolved, files)))
+
+
+def key_of(job: Runnable) -> str | None:
+    """What the result of a run depends on, as a text that differs where that does: its resolved spec with the contents
+    of its files, programs of one's own, where it runs, and the version of Fanin. None for a job without a spec, such as
+    the files of another simulator as they are. Raises `SpecError`."""
+    resolved = job.resolve()
+    if not isinstance(resolved, dict) or not resolved:
+        return None
+    known = _known(getattr(job, "own", ()), resolved, _Files(str(getattr(job, "folder", "."))))
+    return _hash({**known, "on": [getattr(job, key, None) for key in ("wire", "clock", "link")]})
+
+
+def _known(owns: Iterable[Origin], resolved: Spec, files: _Files) -> dict[str, object]:
+    ids = used(resolved)
+    own = {f"{origin.kind} {origin.id}": origin.digest for origin in owns if origin.id in ids[origin.kind]}
+    return {"version": _core.__version__, "spec": files.read(resolved)} | ({"own": own} if own else {})
 
 
 def refuse_mistakes(found: Sequence[Point]) -> None:

@@ -24,7 +24,7 @@ from typing import Any, TypedDict, cast
 import polars as pl
 
 from fanin import _core
-from fanin.run_folder import RunError, check_target, read_document
+from fanin.run_folder import RunError, check_target, naming, read_document
 from fanin.sweeps.columns import Value
 from fanin.sweeps.grid import Point, difference
 from fanin.sweeps.work import Number
@@ -88,7 +88,7 @@ class Store:
     def log(self, event: str, key: str, label: str) -> None:
         """Adds a line to the log."""
         line = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "event": event, "run": key, "label": label}
-        with (self.root / LOG).open("a", encoding="utf-8") as file:
+        with naming(self.root / LOG), (self.root / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def run_folder(self, key: str, label: str) -> Path:
@@ -203,7 +203,8 @@ def write(path: Path, content: bytes) -> None:
         raise OSError(error.errno, error.strerror, str(path)) from None
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        with naming(path.parent):
+            os.fsync(folder)
     finally:
         os.close(folder)
 
@@ -213,7 +214,7 @@ def unpack(packed: bytes, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(scratch, ignore_errors=True)
-    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as files:
+    with naming(folder), tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as files:
         files.extractall(scratch, filter="data")
     if folder.exists():
         shutil.rmtree(folder)
@@ -254,10 +255,11 @@ def _locked(root: Path) -> Iterator[None]:
             raise RunError(
                 f"{root}: another sweep is using it ({who}); wait for it, or choose another folder with --out"
             ) from None
-        file.seek(0)
-        file.truncate()
-        file.write(f"process {os.getpid()} on {os.uname().nodename}")
-        file.flush()
+        with naming(root / LOCK):
+            file.seek(0)
+            file.truncate()
+            file.write(f"process {os.getpid()} on {os.uname().nodename}")
+            file.flush()
         yield
 
 
