@@ -34,7 +34,7 @@ export PYO3_PYTHON := $(abspath $(BIN))/python
 .PHONY: help setup library setup-dev notebook demo dev check test compiled lint test-rust test-python soak fuzz fmt bench \
 	side-by-side papers clean validate wheel sdist site site-serve \
 	frames docs pictures claims-pictures losses balancing clusters claims test-claims tested speed scale scale-threads budget profile spraying \
-	certify-faults
+	certify-faults coverage
 .DELETE_ON_ERROR:
 
 help: ## what each target does
@@ -199,6 +199,9 @@ soak: setup-dev ## the property tests with many more random cases
 
 certify-faults: setup-dev ## plant 40 faults in a copy of the simulator, one at a time, and count those that `fanin certify` finds; ONLY=NAME
 	PYTHONPATH=tools $(BIN)/python -m faults $(if $(ONLY),--only "$(ONLY)")
+
+coverage: setup ## how much of each crate its tests run, and the least covered files (half an hour)
+	$(BIN)/python tools/coverage.py
 
 # Debug assertions and overflow checks are on, as in the tests.
 fuzz: ## 10,000 broken specs, then broken files against every reader until Ctrl-C, or for SECONDS=60

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pages import api, claims, commands, headers, headline, hooks, manuals, results, spec, spec_types
+from pages.sbom import SBOM, sbom
 
 ROOT = Path(__file__).parents[2]
 """The repository."""
@@ -30,7 +31,7 @@ PARTS: dict[str, tuple[str, Callable[[], str]]] = {
 
 def made() -> dict[str, str]:
     """The present text of every page with generated parts, by its path in the repository."""
-    pages = {**manuals.pages(), **claims.pages(), "python/fanin/spec_types.py": spec_types.module()}
+    pages = {**manuals.pages(), **claims.pages(), "python/fanin/spec_types.py": spec_types.module(), SBOM: sbom()}
     for name, (page, make) in PARTS.items():
         text = pages.get(page) or (ROOT / page).read_text(encoding="utf-8")
         pages[page] = filled(text, name, make())

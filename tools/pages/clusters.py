@@ -1,8 +1,8 @@
 """The pictures and the tables of docs/collectives.md: schemes and load balancing under collectives.
 
-`make clusters` makes those of 128 GPUs, in minutes; `make clusters K=16` those of 1,024 GPUs with messages four times
-as large, in an hour of one core, and goes on in `OUT=DIR` where it was stopped. `--rails` makes only the part about
-servers on rails, in seconds.
+`make clusters` makes those of 128 GPUs, in minutes; `make clusters K=16` those of 1,024 GPUs, whose all-reduces are of
+64 MB, in an hour, and goes on in `OUT=DIR` where it was stopped. `--rails` makes only the part about servers on rails,
+in seconds.
 """
 
 from __future__ import annotations
@@ -46,14 +46,21 @@ COLLECTIVES: dict[str, dict[str, object]] = {
 class Cluster:
     """A size of the network and of the messages, and the names of what is made of it."""
 
-    size: str
+    exchange: str
+    """What a rank has for all others in an all-to-all."""
+    reduced: str
+    """What is reduced."""
     table: str
     files: str
 
+    def size(self, collective: str) -> str:
+        """What a rank has in this collective."""
+        return self.exchange if collective == "all-to-all" else self.reduced
+
 
 CLUSTERS = {
-    8: Cluster("16 MB", "clusters", "collectives"),
-    16: Cluster("64 MB", "clusters of 1,024", "collectives-1024"),
+    8: Cluster("16 MB", "16 MB", "clusters", "collectives"),
+    16: Cluster("16 MB", "64 MB", "clusters of 1,024", "collectives-1024"),
 }
 """By the number of ports of a switch, k: k^3/4 GPUs."""
 
@@ -64,7 +71,7 @@ LINKS: dict[str, list[dict[str, object]]] = {
 """From 100 us on one of the links between pods is gone; routes go around it at once."""
 
 
-def measured(folder: Path, k: int, size: str) -> pl.DataFrame:
+def measured(folder: Path, k: int, cluster: Cluster) -> pl.DataFrame:
     """A row for each collective, scheme, balancing and state of links."""
     found = []
     for collective, pattern in COLLECTIVES.items():
@@ -72,7 +79,7 @@ def measured(folder: Path, k: int, size: str) -> pl.DataFrame:
             spec = tomllib.loads(SPEC.read_text(encoding="utf-8"))
             spec["network"]["topology"]["k"] = k
             spec["network"]["links"] = links
-            spec["traffic"][0]["pattern"] = pattern | {"size": size}
+            spec["traffic"][0]["pattern"] = pattern | {"size": cluster.size(collective)}
             out = folder / f"{collective}, {state}".replace(" ", "-")
             sweep = fanin.sweep(spec, SCHEMES, vary={"network.balancing": BALANCING}, out=out)
             rows = sweep.table().with_columns(collective=pl.lit(collective), links=pl.lit(state))
@@ -86,9 +93,9 @@ def told(times: pl.DataFrame) -> str:
     return " / ".join("not in 1 s" if by_state[state] is None else f"{by_state[state] / 1e3:,.2f}" for state in LINKS)
 
 
-def table(rows: pl.DataFrame, size: str) -> list[str]:
+def table(rows: pl.DataFrame, cluster: Cluster) -> list[str]:
     """A row for each scheme and balancing, a column for each collective."""
-    titles = [f"{collective}, {size}" for collective in COLLECTIVES]
+    titles = [f"{collective}, {cluster.size(collective)}" for collective in COLLECTIVES]
     lines = ["| scheme | balancing | " + " | ".join(titles) + " |", "|---|---|" + "---|" * len(COLLECTIVES)]
     for scheme in SCHEMES:
         for balancing in BALANCING:
@@ -98,7 +105,7 @@ def table(rows: pl.DataFrame, size: str) -> list[str]:
     return lines
 
 
-def draw(rows: pl.DataFrame, size: str, picture: Path) -> None:
+def draw(rows: pl.DataFrame, cluster: Cluster, picture: Path) -> None:
     """A panel for each collective: times by balancing, a colour for each scheme, hollow where a link fails."""
     figure, panels = plt.subplots(1, len(COLLECTIVES), figsize=(14, 4), layout="constrained")
     for panel, collective in zip(panels, COLLECTIVES, strict=True):
@@ -115,7 +122,7 @@ def draw(rows: pl.DataFrame, size: str, picture: Path) -> None:
         panel.set_xticks(range(len(BALANCING)), BALANCING, rotation=25)
         highest = rows.filter(rows["collective"] == collective)["job_us"].max()
         panel.set_ylim(0, 1.1 * float(str(highest)) / 1e3)
-        label_axes(panel, f"{collective}, {size}", "", "time (ms)" if panel is panels[0] else "")
+        label_axes(panel, f"{collective}, {cluster.size(collective)}", "", "time (ms)" if panel is panels[0] else "")
     panels[0].scatter([], [], s=45, facecolors="none", edgecolors="gray", label="a link fails")
     panels[0].legend(loc="lower left")
     figure.savefig(picture, dpi=120)
@@ -155,10 +162,10 @@ def main() -> None:
         return
     cluster = CLUSTERS[arguments.k]
     with tempfile.TemporaryDirectory() as scratch:
-        rows = measured(arguments.out or Path(scratch), arguments.k, cluster.size)
+        rows = measured(arguments.out or Path(scratch), arguments.k, cluster)
     rows.write_csv(RESULTS / f"{cluster.files}.csv")
-    draw(rows, cluster.size, ROOT / "docs" / f"{cluster.files}.png")
-    put(PAGE, cluster.table, table(rows, cluster.size))
+    draw(rows, cluster, ROOT / "docs" / f"{cluster.files}.png")
+    put(PAGE, cluster.table, table(rows, cluster))
 
 
 if __name__ == "__main__":
