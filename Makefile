@@ -25,6 +25,8 @@ TOOLCHAIN := $(shell sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
 # Functions that have changed since are compiled without. tests/test_profile.py limits these, so the warnings are off.
 PROFILED := RUSTFLAGS="-Cprofile-use=$(abspath crates/fanin.profdata) -Cllvm-args=-no-pgo-warn-mismatch"
 
+QUIETLY := $(shell [ -t 2 ] || echo --quiet)
+
 RUST_SOURCES := $(shell find crates -type f) Cargo.toml Cargo.lock rust-toolchain.toml
 PYTHON_SOURCES := $(shell find python -type f -not -name '*.so' -not -name '*.pyc')
 
@@ -76,8 +78,10 @@ $(BIN)/.toolchain: $(BIN)/.cargo
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || rustup component add clippy rustfmt
 	@touch $@
 
+# On a terminal cargo shows how far it is.
 $(BIN)/.native: $(BIN)/.packages $(BIN)/.cargo pyproject.toml $(RUST_SOURCES)
-	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release
+	@echo "compiling the simulator: four to six minutes on two cores; the last one to two are a single step"
+	$(PROFILED) PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop $(QUIETLY) --release
 	@touch $@
 
 # The papers' experiments, which need nothing besides Fanin. -qq: setuptools warns of every editable installation.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, cast
 
-from fanin import _core, limits
+from fanin import _core, limits, run_files
 from fanin._core import LimitError
 from fanin.arguments import EXAMPLE_OF_SET, need_limits, need_list, need_seeds
 from fanin.comparison import Comparison
@@ -166,9 +166,12 @@ class Kept:
         if key is None or not is_run_folder(self.folder / key):
             return None
         try:
-            return replace(load(self.folder / key), label=job.label)
+            result = load(self.folder / key)
+            for name in result.manifest.get("files") or ():
+                run_files.verify(self.folder / key, result.manifest, name)
         except (RunError, OSError):
             return None
+        return replace(result, label=job.label)
 
     def add(self, job: Runnable, result: Result) -> None:
         """Keeps a run that has ended; raises `OSError`."""

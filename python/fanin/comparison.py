@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fanin.measures import group_names, ran_on
 from fanin.rows import Compared, Row
-from fanin.run_folder import check_target, is_run_folder, put_text
+from fanin.run_folder import WRITTEN, check_target, clean, is_run_folder, put_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,7 +95,7 @@ class Comparison(Compared):
         Raises `FileExistsError` if that would replace results, unless `force` is set.
         """
         root = Path(folder)
-        record = root / "compare.json"
+        record = root / WRITTEN
         if is_run_folder(root):
             raise FileExistsError(f"{root}: holds a run; choose another folder with --out")
         if record.exists() and not force:
@@ -106,6 +106,7 @@ class Comparison(Compared):
             check_target(root / result.label, force=force)
         record.unlink(missing_ok=True)  # without it the folder is no comparison until everything is written
         for result in self.results:
+            clean(root / result.label)
             result.save(root / result.label, parquet=parquet, force=force)
         self.plot(root / "compare.png")
         numbers = {

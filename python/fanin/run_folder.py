@@ -333,6 +333,9 @@ the process holds a lock on it, which the system releases when it ends in any wa
 KEPT = ".kept"
 """The folder, in that of a comparison, with the runs that have ended, until it is written."""
 
+WRITTEN = "compare.json"
+"""The file of a comparison that is written last."""
+
 
 def is_only_claimed(folder: Path) -> bool:
     """Whether there is nothing in the folder but the file of a claim."""
@@ -369,17 +372,28 @@ class Claim:
         """Sentences on what a process that was killed had left there, and what became of it."""
         self._made = [above for above in folder.absolute().parents if not above.exists()]
         folder.parent.mkdir(parents=True, exist_ok=True)
+        new = False
         if shared:
             folder.mkdir(exist_ok=True)
         else:
             with suppress(FileExistsError):
                 # In one step with its file: it may replace an empty folder, but nothing else.
                 _make(folder)
-        with suppress(FileNotFoundError, NotADirectoryError):
+                new = True
+        try:
             self._file = (folder / CLAIM).open("a+" if shared else "r+", encoding="ascii")
             if self._take():
                 return
             self._file.close()
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            if new:
+                with suppress(OSError):
+                    (folder / CLAIM).unlink()
+                    for made in (folder, *self._made):
+                        made.rmdir()
+            raise
         raise FileExistsError(f"{folder}: another run is writing there; choose another folder with --out")
 
     def _take(self) -> bool:

@@ -61,7 +61,8 @@ def whole(folder: Path, well: bool) -> str | None:
 
 def all_whole(folder: Path, well: bool) -> str | None:
     """Each run of a comparison is whole; if it ended well, both are there."""
-    found = [place for place in folder.iterdir() if (place / "manifest.json").exists()] if folder.exists() else []
+    places = [place for place in folder.iterdir() if not place.name.startswith(".")] if folder.exists() else []
+    found = [place for place in places if (place / "manifest.json").exists()]
     if well and (len(found) != 2 or not (folder / "compare.png").exists()):
         return f"the command ended well with {len(found)} runs"
     wrong = [whole(place, True) for place in found]
@@ -138,6 +139,14 @@ def in_child(act: Callable[[], int], said: Path) -> int | None:
     return None
 
 
+def checked(operation: Operation, out: Path, well: bool = True) -> int:
+    """Says what is wrong with results, if anything is."""
+    text = operation.check(out, well)
+    if text is not None:
+        os.write(1, text.encode())
+    return int(text is not None)
+
+
 @dataclass
 class Cases:
     """All cases of one folder."""
@@ -186,30 +195,30 @@ class Cases:
             return f"it ended with {status}: {said[-600:]}"
         if status in (1, 2) and "out" not in said and "No space" not in said:
             return f"its error names nothing: {said[-300:]}"
-        out = self.under / "out"
+        # Where a folder cannot take its place, results go to the next name, and the command says so.
+        out = self.under / ("out-2" if "results: out-2" in said else "out")
         found = self.under.with_name("found")
 
-        def check() -> int:
-            text = operation.check(out, status == 0)
-            if text is not None:
-                os.write(1, text.encode())
-            return 0 if text is None else 1
-
-        if in_child(check, found) != 0:
+        if in_child(lambda: checked(operation, out, status == 0), found) != 0:
             return f"after {status} ({said[-200:].strip()!r}): {found.read_text()[-500:]}"
-        if operation.again:
+        # One that was killed after all was written has nothing to go on with.
+        complete = status == -signal.SIGKILL and in_child(lambda: checked(operation, out), found) == 0
+        if operation.again and status != 0 and not complete:
             status, said, _ = self.command(operation.words)
-            if status != 0 or in_child(lambda: int(operation.check(out, True) is not None), found) != 0:
+            if status != 0 or in_child(lambda: checked(operation, out), found) != 0:
                 return f"again: {status} {said[-300:]} {found.read_text()[-300:]}"
+            hidden = sorted(path.name for path in out.rglob(".*") if path.name not in (".lock",))
+            if hidden:
+                return f"again: {hidden} is left in the folder"
         if not (out / "manifest.json").exists() and out.exists() and not operation.again:
             if status != -signal.SIGKILL:
                 return f"after {status} a folder is left: {sorted(path.name for path in out.iterdir())}"
             # What was left of it goes with the next command, which takes its place.
             status, said, _ = self.command(operation.words)
-            if status != 0 or in_child(lambda: int(operation.check(out, True) is not None), found) != 0:
+            if status != 0 or in_child(lambda: checked(operation, out), found) != 0:
                 return f"once more: {status} {said[-300:]} {found.read_text()[-300:]}"
-        left = sorted(path.name for path in self.under.iterdir() if path.name != "out")
-        if left and status == -signal.SIGKILL:
+        left = sorted(path.name for path in self.under.iterdir() if path.name not in ("out", out.name))
+        if left and (status == -signal.SIGKILL or how == "error"):
             # It goes with the next command about this folder, even if that refuses to replace what is there.
             _, said, _ = self.command(operation.words)
             left = sorted(path.name for path in self.under.iterdir() if path.name != "out")

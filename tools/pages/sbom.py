@@ -2,7 +2,6 @@
 their licences and checksums. Wheels have it as `sboms/fanin.cdx.json`."""
 
 import json
-import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -23,8 +22,9 @@ def sbom() -> str:
     sums = {(package["name"], package["version"]): package.get("checksum") for package in lock}
     found: dict[tuple[str, str], str] = {}
     for line in done.stdout.splitlines():
-        name, version, licence = re.match(r"(\S+) v(\S+)[^|]*\|(.*?)(?: \(\*\))?$", line).groups()  # type: ignore[union-attr]
-        found[name, version] = licence.replace("/", " OR ")
+        crate, licence = line.removesuffix(" (*)").split("|")
+        name, version = crate.split()[:2]
+        found[name, version.removeprefix("v")] = licence.replace("/", " OR ")
     own = found.pop(("fanin-python", _version(found)))
     document = {
         "bomFormat": "CycloneDX",

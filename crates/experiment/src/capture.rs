@@ -221,8 +221,8 @@ impl<W: Write> LinkCapture<W> {
     }
 }
 
-/// The padding of a frame of `len` bytes that counts as all of `bytes`: zeros before its FCS, which covers them. The FCS
-/// is needed only where more than `bytes` without it are kept.
+/// The padding of a frame of `len` bytes that counts as all of `bytes`: zeros before its FCS, which covers them. It is
+/// needed only where some of the FCS is kept.
 fn pad(bytes: &mut [u8], len: usize, kept: usize) {
     let before = bytes.len() - FCS_LEN;
     let (frame, trailer) = bytes.split_at_mut(before);

@@ -1,10 +1,10 @@
 //! Packets of hosts as whole frames, and back.
 //!
 //! What a standard header has a place for is there: addresses, class (DSCP), marks (ECN), start and end of a message
-//! (opcode), queue pair, echoes (BECN), links crossed (time to live), Dart's header, telemetry. A connection has a queue
-//! pair number of its own, that of the message that opened it. Addresses and names are derived from numbers: node n has the Ethernet address 02:00 followed
-//! by n+1 in four bytes and the IPv4 address 10.0.0.0 + n+1. A credit or a request of a scheme has no standard layout
-//! and is a frame of the Ethernet type for experiments ([`plain`]).
+//! (opcode), queue pair, echoes (BECN), links crossed (time to live), Dart's header, telemetry. A connection has a
+//! queue pair number of its own, from that of the message that opened it. Addresses and names are derived from numbers:
+//! node n has the Ethernet address 02:00 followed by n+1 in four bytes and the IPv4 address 10.0.0.0 + n+1. A credit or
+//! a request of a scheme has no standard layout and is a frame of the Ethernet type for experiments ([`plain`]).
 //!
 //! What the schemes need and no standard header holds stands in an extension in front of the frame, in network byte
 //! order ([`Carried::encode`]):

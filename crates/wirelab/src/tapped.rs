@@ -9,12 +9,14 @@ use fanin_units::{PortId, Time};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+/// A frame, and the bytes that it counts on its link.
+type Counted = (Vec<u8>, u16);
+
 /// A capture that is being written.
 pub(crate) struct Tapped {
     file: LinkCapture<Box<dyn Write + Send>>,
-    /// Frames of which an earlier one may still come: by the time at which they began to leave and their port, with the
-    /// bytes that each counts.
-    held: BTreeMap<(Time, PortId), Vec<(Vec<u8>, u16)>>,
+    /// Frames of which an earlier one may still come: by the time at which they began to leave and their port.
+    held: BTreeMap<(Time, PortId), Vec<Counted>>,
     /// A frame of a host has arrived at the latest so long after it began to leave.
     latest: Time,
     /// What could not be written; nothing more is then.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 /// A packet of a capture: when, the name of its interface, its bytes on the wire, those that are kept.
 type Frame = (Time, String, u32, Vec<u8>);
 
-/// The packets of a capture in order of time and interface. Of one instant the simulator writes them as its events come.
+/// The packets of a capture in order of time and interface. Those of one instant stand in it as events came.
 fn frames(file: &[u8]) -> Vec<Frame> {
     let (mut names, mut frames) = (Vec::new(), Vec::new());
     pcapng::read("capture", file, |block| {
@@ -68,8 +68,7 @@ fn on_wire(spec: &CheckedSpec, until: Time) -> Vec<u8> {
     local.begin_capture(memory.clone());
     local.run_until(until, |_| {});
     assert_eq!(local.end_capture(), None);
-    let file = memory.0.lock().unwrap().clone();
-    file
+    memory.0.lock().unwrap().clone()
 }
 
 fn same(name: &str, spec: &CheckedSpec) -> Vec<Frame> {

@@ -8,12 +8,13 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
 from fanin.cli.common import stderr
-from fanin.run_folder import CLAIM, KEPT
+from fanin.run_folder import CLAIM, KEPT, WRITTEN
 
 if TYPE_CHECKING:
     from fanin.comparing import Kept
@@ -101,17 +102,25 @@ class Place:
         self._claim: Claim | None = None
         # What a comparison that was killed has written into a folder of its own is written again.
         self._written = False
-        self._goes_on = out is not None and bool(within) and (out / KEPT).is_dir()
+        self._clean(self._folder)
+        self._goes_on = out is not None and bool(within) and (out / KEPT).is_dir() and not (out / WRITTEN).exists()
         if out is not None and within and not force and not self._goes_on and holds_something(out):
             raise FileExistsError(f"{out}: exists; choose another folder or allow replacing runs in it with --force")
         self._check(self._folder)
 
-    def _check(self, folder: Path) -> bool:
-        """Whether results can go there. Raises an error if they cannot, and may not go to another place either."""
-        from fanin.run_folder import check_target, clean
+    @staticmethod
+    def _clean(folder: Path) -> None:
+        """Removes what a process that was killed has left beside the folder, and tells it."""
+        from fanin.run_folder import clean
 
         for sentence in clean(folder):
             stderr().print(sentence, markup=False)
+
+    def _check(self, folder: Path) -> bool:
+        """Whether results can go there. Raises an error if they cannot, and may not go to another place either."""
+        from fanin.run_folder import check_target
+
+        self._clean(folder)
         try:
             check_target(folder / self._within, force=self._force)
         except FileExistsError:
@@ -146,8 +155,12 @@ class Place:
 
     def __exit__(self, *_: object) -> None:
         """Gives the claim back. What was kept until all is written goes, too, since it is."""
-        if self._written:
-            shutil.rmtree(self._folder / KEPT, ignore_errors=True)
+        if self._written and (self._folder / KEPT).exists():
+            # Under its name it is whole, or not there.
+            gone = self._folder.with_name(f".{self._folder.name}.{os.getpid()}.kept.new")
+            with suppress(OSError):
+                (self._folder / KEPT).rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
         if self._claim is not None:
             self._claim.release()
 

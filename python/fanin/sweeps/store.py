@@ -31,6 +31,9 @@ from fanin.sweeps.work import Number
 
 RECORD, PARTS, RUNS, LOG, LOCK = "sweep.json", "parts", "runs", "log.jsonl", ".lock"
 
+BEGUN = (LOCK, PARTS, f".{RECORD}.tmp")
+"""What there may be in the folder of a sweep that was killed before it had written its record."""
+
 DONE, UNTRUSTED, FAILED, WAITING = "done", "untrusted", "failed", "waiting"
 """The status of a run. Runs that are `done` or `untrusted` have run; the others run when the sweep is continued."""
 
@@ -117,7 +120,9 @@ def opened(
     if fresh:
         check_target(root, force=False)
         root.mkdir(parents=True)
-    elif not root.is_dir() or (not (root / RECORD).is_file() and any(path.name != LOCK for path in root.iterdir())):
+    elif not root.is_dir() or (
+        not (root / RECORD).is_file() and any(path.name not in BEGUN for path in root.iterdir())
+    ):
         raise FileExistsError(f"{root}: exists and is not a sweep; choose another folder with --out")
     with _locked(root):
         _clean(root)
