@@ -161,7 +161,7 @@ test: $(BIN)/.toolchain ## the whole test suite
 # Files of Python tests that take most of the time: what they build, run whole, or start and stop. CONTRIBUTING.md says
 # what only they find.
 LONG := $(addprefix tests/test_,wheel.py instructions.py help_examples.py nothing_lost.py sweep.py interrupt.py \
-	own_scheme.py answers.py tutorial.py new.py stubs.py wire.py new_scheme.py site.py) \
+	own_scheme.py answers.py tutorial.py new.py stubs.py wire.py new_scheme.py site.py faults.py) \
 	$(addprefix papers/tests/test_,dctcp_claims.py papers.py)
 
 check: lint ## most of the tests, with few random cases: minutes, for each change

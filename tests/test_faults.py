@@ -14,7 +14,7 @@ from conftest import ROOT
 
 HOWS = ("error", "full", "short", "kill", "half")
 CASES = int(os.environ.get("FANIN_CASES", "64"))
-MOST = 0 if CASES >= 10_000 else 3 if CASES >= 500 else 1
+MOST = 0 if CASES >= 10_000 else 1
 """Cases of each way to fail and command; 0 is every call (`make soak`)."""
 
 
@@ -42,5 +42,5 @@ def test_what_is_there_after_a_fault_is_whole(shim: Path, tmp_path: Path, operat
     )
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout.splitlines()[-1])
-    assert told["ran"] >= 5
+    assert told["ran"] >= len(HOWS)
     assert told["found"] == []

@@ -12,8 +12,7 @@ use fanin_formats::pcapng;
 use fanin_record::{Spool, SpoolWriter, port_names};
 use fanin_transport::frame::Dscps;
 use fanin_units::{NodeId, PortId, Time};
-use fanin_wire::{FCS_LEN, fcs};
-use frame::Frames;
+use frame::{Frames, pad};
 use std::io::{self, Write};
 use timeline::Timeline;
 
@@ -218,17 +217,6 @@ impl<W: Write> LinkCapture<W> {
         let (left_out, most) = (self.writer.left_out(), self.writer.most());
         let warning = format!("{left_out} packets beyond the {most} B of {CAPTURE} were left out");
         Ok((self.writer.finish(now)?, (left_out > 0).then_some(warning)))
-    }
-}
-
-/// The padding of a frame of `len` bytes that counts as all of `bytes`: zeros before its FCS, which covers them. It is
-/// needed only where some of the FCS is kept.
-fn pad(bytes: &mut [u8], len: usize, kept: usize) {
-    let before = bytes.len() - FCS_LEN;
-    let (frame, trailer) = bytes.split_at_mut(before);
-    frame[len - FCS_LEN..].fill(0);
-    if kept > frame.len() {
-        trailer.copy_from_slice(&fcs(frame).to_le_bytes());
     }
 }
 

@@ -12,7 +12,7 @@ use fanin_transport::frame::{Described, Dscps, Layout, insert, port, resize, tel
 use fanin_units::{NodeId, Time};
 use fanin_wire::{
     DartSend, Data, Envelope, Ethernet, FCS_LEN, ICRC_LEN, IntHeader, Ipv4, MIN_FRAME, PROTOCOL_TCP, Packet, Runs, Tcp,
-    WireError, ethertype,
+    WireError, ethertype, fcs,
 };
 
 /// The TCP port of servers. No tool takes it for a known protocol.
@@ -73,7 +73,7 @@ impl Frames {
         let kept = original.min(self.snaplen);
         if missing == 0 {
             // Bytes that the simulator counts beyond the real headers are padding, which goes before the FCS.
-            super::pad(&mut self.bytes[..original], len, kept);
+            pad(&mut self.bytes[..original], len, kept);
         }
         (&self.bytes[..kept], original as u32)
     }
@@ -179,4 +179,15 @@ impl Frames {
 
 fn microseconds(time: Time) -> u32 {
     (time.as_ps() / 1_000_000) as u32
+}
+
+/// The padding of a frame of `len` bytes that counts as all of `bytes`: zeros before its FCS, which covers them. It is
+/// needed only where some of the FCS is kept.
+pub fn pad(bytes: &mut [u8], len: usize, kept: usize) {
+    let before = bytes.len() - FCS_LEN;
+    let (frame, trailer) = bytes.split_at_mut(before);
+    frame[len - FCS_LEN..].fill(0);
+    if kept > frame.len() {
+        trailer.copy_from_slice(&fcs(frame).to_le_bytes());
+    }
 }
