@@ -14,6 +14,7 @@ import pytest
 
 import fanin
 from fanin import own_schemes, stopping
+from forked import Forked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -63,8 +64,26 @@ def study_of(one: "Experiment", specs: Path, *, quick: bool = False, keep: Path 
     return study
 
 
+@pytest.fixture(scope="session")
+def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forked]:
+    """Commands in processes of their own, which start fast."""
+    found = Forked(tmp_path_factory.mktemp("forked"))
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def command(tmp_path: Path) -> Command:
+def command(tmp_path: Path, forked: Forked) -> Command:
+    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return forked.run([*map(str, arguments)], tmp_path)
+
+    return run
+
+
+@pytest.fixture
+def command_anew(tmp_path: Path) -> Command:
+    """The same from the start of Python on, for what depends on the environment in which it starts."""
+
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, "-m", "fanin", *map(str, arguments)]
         return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)

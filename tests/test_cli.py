@@ -288,14 +288,14 @@ def test_the_shell_completes(tmp_path: Path, line: str, offers: set[str]) -> Non
 
 
 def test_a_fault_of_ours_is_one_line_and_a_file(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command_anew: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import fanin._core as core\ndef broken(): raise KeyError('nobody knows')\ncore.schemes = broken\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    done = command("schemes")
+    done = command_anew("schemes")
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     found = re.fullmatch(

@@ -1,11 +1,9 @@
 """Every example of a help text runs unchanged, on small stand-ins for the files that it names."""
 
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from fanin_papers import claims
 from fanin_papers.catalogue import EXPERIMENTS
 from fanin_papers.commands import MATRIX as MATRIX_ID
 from fanin_papers.commands import OVERVIEW
+from forked import Forked
 
 SPEC = """
 spec_version = 1
@@ -127,7 +126,7 @@ def parse(words: list[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, forked: Forked) -> Path:
     """What the examples name: specs, results, files of other simulators."""
     folder = tmp_path_factory.mktemp("examples")
     (folder / "examples").mkdir()
@@ -161,7 +160,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "fanin gen permutation --hosts 4 --size 1KB -o flow.txt",
         "fanin gen config --cc hpcc --topology topology.txt --flows flow.txt -o config.txt",
     ):
-        done = run(folder, line)
+        done = run(forked, folder, line)
         assert done.returncode == 0, done.stderr
     lines = (folder / "config.txt").read_text().splitlines(keepends=True)
     simai = "".join(line for line in lines if not line.startswith("TOPOLOGY_FILE"))
@@ -169,12 +168,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
-    script = f'fanin() {{ "{sys.executable}" -m fanin "$@"; }}\n{line}'
-    environment = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run(
-        ["sh", "-c", script], cwd=folder, capture_output=True, text=True, check=False, timeout=300, env=environment
-    )
+def run(forked: Forked, folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """Runs a line as a shell does."""
+    words = shlex.split(line)[1:]
+    into = words.index(">") if ">" in words else len(words)
+    done = forked.run(words[:into], folder, COLUMNS="200")
+    if into < len(words):
+        (folder / words[-1]).write_text(done.stdout)
+    return done
 
 
 def test_each_command_has_examples_that_were_found() -> None:
@@ -185,7 +186,7 @@ def test_each_command_has_examples_that_were_found() -> None:
 
 
 @pytest.mark.parametrize("line", EXAMPLES)
-def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
+def test_an_example_runs(folder: Path, forked: Forked, tmp_path: Path, line: str) -> None:
     words = shlex.split(line.partition(" > ")[0])[1:]
     parse(words)
     if line in NOT_RUN:
@@ -193,7 +194,7 @@ def test_an_example_runs(folder: Path, tmp_path: Path, line: str) -> None:
     here = shutil.copytree(folder, tmp_path / "here")
     if words[0] in ("new", "gen"):
         (here / words[-1]).unlink(missing_ok=True)  # the file to be made
-    done = run(here, line)
+    done = run(forked, here, line)
     assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert "Traceback" not in done.stderr
 

@@ -126,6 +126,9 @@ def put_folder(new: os.PathLike[str], target: os.PathLike[str], overwrite: bool)
     """Moves a whole run folder to its place, where with `overwrite` a run folder may be. Returns whether there was one,
     which then has the name of the other. Raises `FileExistsError` without `overwrite`, and `OSError`."""
 
+def check_wire(clock: str, link: str) -> None:
+    """Raises `SpecError` for a clock or a link that there is not."""
+
 def run_wire(
     spec: Spec,
     program: list[str],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -123,6 +125,8 @@ def compare(
     changes = [*set, *policy_changes(balancing, discipline)]
     base = Job.of(spec, changes)
     check_places(on)
+    if "wire" in on:
+        _core.check_wire(clock, link)
     resolved = base.resolve()
     each_seed: Sequence[int | None] = [None]
     if isinstance(seeds, int):
@@ -159,6 +163,8 @@ class Kept:
     folder: Path
     parquet: bool = False
     """Whether tables are Parquet files."""
+    _closed: threading.Event = field(default_factory=threading.Event, repr=False)
+    _writing: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def found(self, job: Runnable) -> Result | None:
         """The run, if it has ended before, with the same spec, files and version; None otherwise."""
@@ -176,8 +182,16 @@ class Kept:
     def add(self, job: Runnable, result: Result) -> None:
         """Keeps a run that has ended; raises `OSError`."""
         key = key_of(job)
-        if key is not None:
-            result.save(self.folder / key, parquet=self.parquet, force=True)
+        with self._writing:
+            if key is not None and not self._closed.is_set():
+                result.save(self.folder / key, parquet=self.parquet, force=True)
+
+    def close(self) -> None:
+        """Keeps nothing any more, even if runs go on in other threads; without a whole run the folder goes."""
+        with self._writing:
+            self._closed.set()
+        if not any(self.folder.glob("*/manifest.json")):
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)

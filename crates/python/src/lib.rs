@@ -268,7 +268,7 @@ mod _core {
     #[pymodule_export]
     use super::results::{Progress, RunResult, put_folder};
     #[pymodule_export]
-    use super::wires::{run_wire, wire_carry, wire_host, wire_layouts, wire_member, wire_veth_refused};
+    use super::wires::{check_wire, run_wire, wire_carry, wire_host, wire_layouts, wire_member, wire_veth_refused};
     #[pymodule_export]
     use super::{
         bench_cases, columns, explain, forget_schemes, ideals, job_write, load_library, policies, resolve, run,

@@ -12,6 +12,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::TcpListener;
 
+fn wire_options(clock: &str, link: &str) -> PyResult<Options> {
+    let clock = Clock::parse(clock).map_err(SpecError::new_err)?;
+    Ok(Options { clock, link: Link::parse(link).map_err(SpecError::new_err)?, ..Options::default() })
+}
+
+/// Raises an error for a clock or a link that there is not.
+#[pyfunction]
+pub fn check_wire(clock: &str, link: &str) -> PyResult<()> {
+    wire_options(clock, link).map(drop)
+}
+
 /// Runs a spec on a wire, in processes that `program` starts, without the GIL.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
@@ -24,9 +35,7 @@ pub fn run_wire(
     link: &str,
     by_hand: Option<(String, u64)>,
 ) -> PyResult<RunResult> {
-    let wrong = |problem: String| SpecError::new_err(problem);
-    let clock = Clock::parse(clock).map_err(wrong)?;
-    let options = Options { clock, link: Link::parse(link).map_err(wrong)?, ..Options::default() };
+    let options = wire_options(clock, link)?;
     let (checked, of) = py.detach(|| {
         let checked = spec.check_to_run()?;
         let mut progress = |state: &fanin_experiment::Progress| look(progress.as_ref(), None, state);

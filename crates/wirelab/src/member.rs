@@ -419,6 +419,10 @@ impl Member {
             command::STOP_POSTING => self.node.stop_posting(),
             command::CAPTURE => {
                 let file = File::options().write(true).open(OsStr::from_bytes(bytes)).map_err(failed)?;
+                // Whoever speaks to this process made it for that: nothing is written over.
+                if file.metadata().map_err(failed)?.len() > 0 {
+                    return Err("the file for the capture is not empty".to_string());
+                }
                 self.node.begin_capture(Box::new(BufWriter::new(file))).map_err(failed)?;
             }
             command::END_CAPTURE => {

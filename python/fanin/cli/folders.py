@@ -102,6 +102,7 @@ class Place:
         self._claim: Claim | None = None
         # What a comparison that was killed has written into a folder of its own is written again.
         self._written = False
+        self._kept: Kept | None = None
         self._clean(self._folder)
         self._goes_on = out is not None and bool(within) and (out / KEPT).is_dir() and not (out / WRITTEN).exists()
         if out is not None and within and not force and not self._goes_on and holds_something(out):
@@ -155,6 +156,8 @@ class Place:
 
     def __exit__(self, *_: object) -> None:
         """Gives the claim back. What was kept until all is written goes, too, since it is."""
+        if self._kept is not None:
+            self._kept.close()
         if self._written and (self._folder / KEPT).exists():
             # Under its name it is whole, or not there.
             gone = self._folder.with_name(f".{self._folder.name}.{os.getpid()}.kept.new")
@@ -173,7 +176,8 @@ class Place:
         if there:
             text = f"{self._folder}: goes on where it was stopped; runs that had ended: {there}"
             stderr().print(text, markup=False)
-        return Kept(self._folder / KEPT, parquet)
+        self._kept = Kept(self._folder / KEPT, parquet)
+        return self._kept
 
     def keep(self, results: Results, *, parquet: bool) -> Path:
         """Saves the results and returns their folder: another one if the wanted folder exists by now, so that nothing
