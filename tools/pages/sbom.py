@@ -26,17 +26,12 @@ def sbom() -> str:
         name, version = crate.split()[:2]
         found[name, version.removeprefix("v")] = licence.replace("/", " OR ")
     own = found.pop(("fanin-python", _version(found)))
-    document = {
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.5",
-        "version": 1,
-        "metadata": {"component": _component("fanin", _version(found), own, None)},
-        "components": [
-            _component(name, version, licence, sums[name, version])
-            for (name, version), licence in sorted(found.items())
-        ],
-    }
-    return json.dumps(document, indent=1) + "\n"
+    fanin = _component("fanin", _version(found), own, None)
+    head = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": fanin}}
+    components = [_component(*crate, licence, sums[crate]) for crate, licence in sorted(found.items())]
+    # A line for each crate.
+    lines = ",\n".join(json.dumps(component) for component in components)
+    return f'{json.dumps(head)[:-1]}, "components": [\n{lines}\n]}}\n'
 
 
 def _version(found: dict[tuple[str, str], str]) -> str:
