@@ -80,7 +80,7 @@ def test_credits_are_shown(tshark: str, folder: Path) -> None:
 
 def carried(frame: bytes, wire: int) -> bytes:
     """A frame with its extension, as an item of a datagram."""
-    extension = struct.pack(">QQIIIIHHHBBBBBBH", 11, 12, 1, 2, 3, 4, wire, 0, 0, 0, 0, 0, 0, 255, 0, 0)
+    extension = struct.pack(">QQIIIIIHHHBBBBBBH", 11, 12, 1, 2, 3, 4, 70, wire, 0, 0, 0, 0, 0, 0, 255, 0, 0)
     return struct.pack("<BIQI", 0, 9, 123_456, len(extension) + len(frame)) + extension + frame
 
 
