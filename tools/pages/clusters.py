@@ -165,7 +165,10 @@ def main() -> None:
         rows = measured(arguments.out or Path(scratch), arguments.k, cluster)
     rows.write_csv(RESULTS / f"{cluster.files}.csv")
     draw(rows, cluster, ROOT / "docs" / f"{cluster.files}.png")
-    put(PAGE, cluster.table, table(rows, cluster))
+    lines = table(rows, cluster)
+    print("\n".join(lines))
+    if f"<!-- table of {cluster.table} -->" in PAGE.read_text(encoding="utf-8"):
+        put(PAGE, cluster.table, lines)
 
 
 if __name__ == "__main__":
