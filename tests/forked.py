@@ -72,7 +72,7 @@ def serve() -> None:
         child = os.fork()
         if child == 0:
             _child(request, fanin.__main__.__file__)
-        answers.write(json.dumps(_status(child)) + "\n")
+        answers.write(json.dumps(status_of(child)) + "\n")
         answers.flush()
 
 
@@ -105,7 +105,7 @@ def _child(request: dict[str, object], program: str) -> None:
         os._exit(status)
 
 
-def _status(child: int) -> int | None:
+def status_of(child: int) -> int | None:
     """The status of a child that has ended, minus the signal if one ended it; None for one that had to be killed."""
     end = time.monotonic() + LONGEST
     while time.monotonic() < end:

@@ -34,7 +34,7 @@ def test_what_is_there_after_a_fault_is_whole(shim: Path, tmp_path: Path, operat
     asked = {"under": str(tmp_path), "operations": [operation], "hows": HOWS, "most": MOST}
     done = subprocess.run(
         [sys.executable, ROOT / "tests" / "faults" / "driver.py", json.dumps(asked)],
-        env={**os.environ, "LD_PRELOAD": str(shim)},
+        env={**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": str(ROOT / "tests")},
         capture_output=True,
         text=True,
         check=False,

@@ -15,7 +15,6 @@ import os
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +22,12 @@ from pathlib import Path
 import fanin
 from fanin import _core, cli
 from fanin.cli import results, runs, sweeps
+from forked import status_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = ROOT / "tests" / "data" / "tiny.toml"
 SHORT = ("--set", "measure.window=0.2 ms", "--set", "measure.warm_up=0 ms")
 CAPTURE = ("--set", 'measure.capture={ links = "all" }', "--set", 'measure.perfetto={ queues = "all" }')
-LONGEST = 60.0
-"""Seconds after which a command hangs."""
 IMPORTED = (cli, results, runs, sweeps, _core)
 """What a child need not import again."""
 
@@ -128,15 +126,7 @@ def in_child(act: Callable[[], int], said: Path) -> int | None:
             for stream in (sys.stdout, sys.stderr):
                 stream.flush()
             os._exit(status)
-    began = time.monotonic()
-    while time.monotonic() < began + LONGEST:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.001)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+    return status_of(child)
 
 
 def checked(operation: Operation, out: Path, well: bool = True) -> int:

@@ -5,7 +5,6 @@ mod common;
 mod local;
 
 use common::*;
-use fanin_cc::Settings;
 use fanin_experiment::{CheckedSpec, run};
 use fanin_formats::pcapng::{self, Block};
 use fanin_units::Time;
@@ -80,13 +79,6 @@ fn same(name: &str, spec: &CheckedSpec) -> Vec<Frame> {
     }
     assert_eq!(wire.len(), simulated.len(), "{name}");
     wire
-}
-
-/// Every registered preset that runs on a wire.
-fn presets() -> impl Iterator<Item = &'static str> {
-    let all = fanin_cc::rows().iter().flat_map(|row| row.presets.iter().copied());
-    let on_a_wire = |settings: Settings| settings.tcp_only().is_none() && settings.needs_trimming().is_none();
-    all.filter(move |preset| on_a_wire(Settings::preset(preset).unwrap()))
 }
 
 #[test]

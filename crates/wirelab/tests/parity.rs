@@ -23,13 +23,6 @@ fn parity_of(name: &str, build: impl Fn() -> Built, until: Time) -> usize {
     compare(name, build(), &local.reports(), until)
 }
 
-/// Every registered preset that RDMA can carry, and that needs no trimming, which has no frame.
-fn presets() -> impl Iterator<Item = &'static str> {
-    let all = fanin_cc::rows().iter().flat_map(|row| row.presets.iter().copied());
-    let on_a_wire = |settings: Settings| settings.tcp_only().is_none() && settings.needs_trimming().is_none();
-    all.filter(move |preset| on_a_wire(Settings::preset(preset).unwrap()))
-}
-
 #[test]
 fn an_incast_in_a_star_under_every_scheme() {
     for preset in presets() {

@@ -1,6 +1,7 @@
 //! Shared by the tests of networks on a wire: specs, and what the simulator makes of them.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use fanin_cc::Settings;
 use fanin_experiment::built::Built;
 use fanin_experiment::{CheckedSpec, Spec};
 use fanin_fabric::Simulation;
@@ -20,6 +21,13 @@ pub fn spec(text: &str) -> CheckedSpec {
 /// A checked spec, if it can run.
 pub fn try_spec(text: &str) -> Option<CheckedSpec> {
     Spec::from_toml(text, "test.toml", Path::new("")).ok()?.check().ok()
+}
+
+/// Every registered preset that RDMA can carry, and that needs no trimming, which has no frame.
+pub fn presets() -> impl Iterator<Item = &'static str> {
+    let all = fanin_cc::rows().iter().flat_map(|row| row.presets.iter().copied());
+    let on_a_wire = |settings: Settings| settings.tcp_only().is_none() && settings.needs_trimming().is_none();
+    all.filter(move |preset| on_a_wire(Settings::preset(preset).unwrap()))
 }
 
 /// A star with hosts at 10 Gb/s.
